@@ -1,0 +1,63 @@
+package kernels
+
+import "sync"
+
+// Args is one call of an op. Take one from [NewArgs] and give it back with
+// [Args.Put]: calls are many and short, and a pooled record keeps them free of
+// Go allocations.
+type Args struct {
+	Out  []View
+	In   []View
+	Work View // Work.Ptr is 0 where Op.Workspace asked for nothing
+	Attr Attr
+}
+
+// Attr holds an op's scalars. Which fields an op reads stands at its ID; the
+// others are zero.
+type Attr struct {
+	Alpha, Beta float64    // Affine, Fill, Sum
+	Accumulate  bool       // add into Out in place of overwriting it
+	Activation  Activation // MatMul
+	Axis        int        // ArgMax
+	SGD         SGDAttr
+	AdamW       AdamWAttr
+}
+
+// Activation is a function that a kernel applies to its result before storing.
+type Activation uint8
+
+// The activations that a kernel can fuse.
+const (
+	Identity Activation = iota
+	Rectify             // max(x, 0); NaN stays NaN
+)
+
+// SGDAttr holds the hyperparameters of one SGD step, with PyTorch's meaning.
+type SGDAttr struct {
+	LR, Momentum, Dampening, WeightDecay float64
+
+	Nesterov bool
+	First    bool // the momentum buffers hold nothing yet
+}
+
+// AdamWAttr holds the hyperparameters of one AdamW step, with PyTorch's
+// meaning. Step counts from 1.
+type AdamWAttr struct {
+	LR, Beta1, Beta2, Eps, WeightDecay float64
+
+	Step int64
+}
+
+var argsPool = sync.Pool{New: func() any {
+	return &Args{Out: make([]View, 0, 4), In: make([]View, 0, 4)}
+}}
+
+// NewArgs returns an empty Args.
+func NewArgs() *Args { return argsPool.Get().(*Args) }
+
+// Put gives a back for reuse. The caller must not use it afterwards.
+func (a *Args) Put() {
+	a.Out, a.In = a.Out[:0], a.In[:0]
+	a.Work, a.Attr = View{}, Attr{}
+	argsPool.Put(a)
+}

@@ -1,0 +1,152 @@
+package kernels
+
+import (
+	"errors"
+	"fmt"
+
+	"tarn/cuda"
+)
+
+// ID names an op. The comment at each ID is its specification, which all
+// bodies (ref, cpu, gpu) follow. "Float" means Float32 or Float64. All
+// operands of an op have the dtype of Out[0] unless said otherwise. Operands
+// may have any strides; an input dim that is broadcast has stride 0. An output
+// never has stride 0 on a dim larger than 1 and does not overlap an input,
+// except that an elementwise op may write over an input with the same dims and
+// strides. An empty output is no error, and nothing is written.
+type ID uint8
+
+const (
+	// Fill sets every element of Out[0] to Attr.Alpha. Any dtype.
+	Fill ID = iota
+	// Copy writes In[0] to Out[0], same dims, converting the dtype: to int64
+	// by truncation, to float32 by rounding to nearest even. Any dtypes.
+	Copy
+
+	// Add, Sub, Mul: Out[0] = In[0] op In[1], same dims. Any dtype; int64
+	// wraps.
+	Add
+	Sub
+	Mul
+	// Div: Out[0] = In[0] / In[1] by IEEE. Float.
+	Div
+	// Affine: Out[0] = Attr.Alpha*In[0] + Attr.Beta, in the element type. Float.
+	Affine
+	// Exp, Log, Sqrt: elementwise, within 4 ulp; IEEE at 0, Inf and NaN. Float.
+	Exp
+	Log
+	Sqrt
+	// ReLU: x < 0 gives 0, all else itself; NaN stays NaN. Float.
+	ReLU
+	// ReLUGrad: Out[0] = In[0] where In[1], ReLU's result, is > 0 or NaN, else
+	// 0. Float.
+	ReLUGrad
+
+	// Sum adds up In[0] over the dims that are 1 in Out[0] and larger in
+	// In[0] (same rank), times Attr.Alpha; with Attr.Accumulate it adds to
+	// Out[0]. Float32 sums are pairwise or blocked, so that the relative error
+	// stays near 1e-6 at 1e7 elements; the order does not depend on the number
+	// of threads. Summing nothing gives 0. Float.
+	Sum
+	// Max: the largest of In[0] over the dims that are 1 in Out[0]; NaN if one
+	// is NaN. Reducing nothing is an error. Float.
+	Max
+	// MaxGrad: Out[0] has x's dims; In[0] = dy and In[2] = Max's result have
+	// dims of 1 where x was reduced, In[1] = x. dy is shared out evenly among
+	// the elements that equal the maximum (NaN equals NaN); all others get 0.
+	// Float.
+	MaxGrad
+	// ArgMax: Out[0] int64, 1 at dim Attr.Axis: the first index of the largest
+	// element of In[0] (float) along it; NaN counts as the largest. Reducing
+	// nothing is an error.
+	ArgMax
+
+	// MatMul: Out[0] [M,N] = act(In[0] [M,K] x In[1] [K,N] + In[2] [M,N]).
+	// In[2], the bias, may be left out, and is usually broadcast along M.
+	// act is Attr.Activation. With Attr.Accumulate the product is added to
+	// Out[0] (no bias, no activation). A transposed operand is one with swapped
+	// strides. The order of the sum over K does not depend on the number of
+	// threads; K = 0 gives act(bias). Float.
+	MatMul
+
+	// CrossEntropy: In[0] logits [N,C], In[1] class indices int64 [N]; Out[0]
+	// (rank 0) the mean over rows of logsumexp(row) - row[class]; Out[1] [N]
+	// each row's logsumexp. A class out of [0,C) is an *Error wrapping
+	// ErrIndex that names row and class. N = 0 gives NaN, as in PyTorch. Float.
+	CrossEntropy
+	// CrossEntropyGrad: Out[0] [N,C] = In[0] * (exp(logits - lse) - onehot)/N
+	// with In[0] dloss (rank 0), In[1] logits, In[2] classes, In[3] lse. Float.
+	CrossEntropyGrad
+
+	// SGDStep updates many parameters with PyTorch's SGD, Attr.SGD. Parameter
+	// i: Out[i] with gradient In[i] when momentum is 0; else Out[2i] parameter,
+	// Out[2i+1] momentum buffer. Float.
+	SGDStep
+	// AdamWStep updates many parameters with PyTorch's AdamW, Attr.AdamW.
+	// Parameter i: Out[3i] parameter, Out[3i+1] and Out[3i+2] first and second
+	// moment; gradient In[i]. Float.
+	AdamWStep
+
+	numOps
+)
+
+// NumOps is the number of ops: IDs are 0 to NumOps-1.
+const NumOps = int(numOps)
+
+var names = [numOps]string{
+	"fill", "copy", "add", "sub", "mul", "div", "affine", "exp", "log", "sqrt",
+	"relu", "relu_grad", "sum", "max", "max_grad", "argmax", "matmul",
+	"cross_entropy", "cross_entropy_grad", "sgd_step", "adamw_step",
+}
+
+func (id ID) String() string {
+	if id >= numOps {
+		return fmt.Sprintf("ID(%d)", uint8(id))
+	}
+	return names[id]
+}
+
+// Queue is where an op runs: a stream of a device, or the CPU, whose work is
+// done when Run returns.
+type Queue interface {
+	Stream() cuda.Stream
+}
+
+// Op is how one device does one op.
+type Op struct {
+	ID     ID
+	DTypes DTypes // of Out[0]
+	// Workspace returns the bytes that Run needs in Args.Work; nil means none.
+	Workspace func(a *Args) int64
+	// Run does the work on q. It checks a first (see Check); the only other
+	// errors are those of the device and of the data where the ID says so.
+	Run func(q Queue, a *Args) error
+}
+
+// Table is a device's ops by ID; nil where the device lacks one.
+type Table [NumOps]*Op
+
+// Errors that an *Error wraps; errors.Is finds them.
+var (
+	ErrDType = errors.New("dtype not supported")
+	ErrDims  = errors.New("dims do not fit")
+	ErrIndex = errors.New("index out of range")
+	ErrArgs  = errors.New("wrong number of operands")
+	ErrNoOp  = errors.New("op not available on this device")
+)
+
+// Error says which op refused what.
+type Error struct {
+	Op     ID
+	Err    error  // ErrDType, ErrDims, ErrIndex, ErrArgs or ErrNoOp
+	Detail string // operands and dims, in words
+}
+
+func (e *Error) Error() string {
+	if e.Detail == "" {
+		return fmt.Sprintf("kernels: %v: %v", e.Op, e.Err)
+	}
+	return fmt.Sprintf("kernels: %v: %v: %s", e.Op, e.Err, e.Detail)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
