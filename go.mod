@@ -1,6 +1,6 @@
 module tarn
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/schollz/progressbar/v3 v3.19.1
@@ -8,4 +8,10 @@ require (
 	golang.org/x/exp v0.0.0-20261113113407-e3970619a1a4
 	golang.org/x/sys v0.50.0
 	golang.org/x/term v0.48.0
+)
+
+require (
+	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
+	github.com/rivo/uniseg v0.4.7 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
