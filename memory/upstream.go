@@ -7,8 +7,8 @@ import (
 )
 
 // Upstream is the source that an allocator takes segments from and gives them
-// back to: a CUDA device, the host, or a fake of either. It is stateless policy-free
-// mechanism; everything clever is above.
+// back to: a CUDA device, the host, or a fake of either. It is mechanism
+// without policy; everything clever is above.
 //
 // All methods may be called from many goroutines. None is called with a lock
 // of the allocator held if it can wait. An implementation returns an error
@@ -92,10 +92,23 @@ var (
 // NoVirtualMemory is embedded by upstreams whose Props.VirtualMemory is false.
 type NoVirtualMemory struct{}
 
-func (NoVirtualMemory) Reserve(int64) (cuda.DevicePtr, error)    { return 0, ErrNotSupported }
+// Reserve returns ErrNotSupported.
+func (NoVirtualMemory) Reserve(int64) (cuda.DevicePtr, error) { return 0, ErrNotSupported }
+
+// ReleaseRange returns ErrNotSupported.
 func (NoVirtualMemory) ReleaseRange(cuda.DevicePtr, int64) error { return ErrNotSupported }
-func (NoVirtualMemory) Create(int64) (Page, error)               { return 0, ErrNotSupported }
-func (NoVirtualMemory) Release(Page) error                       { return ErrNotSupported }
-func (NoVirtualMemory) Map(cuda.DevicePtr, int64, Page) error    { return ErrNotSupported }
-func (NoVirtualMemory) SetAccess(cuda.DevicePtr, int64) error    { return ErrNotSupported }
-func (NoVirtualMemory) Unmap(cuda.DevicePtr, int64) error        { return ErrNotSupported }
+
+// Create returns ErrNotSupported.
+func (NoVirtualMemory) Create(int64) (Page, error) { return 0, ErrNotSupported }
+
+// Release returns ErrNotSupported.
+func (NoVirtualMemory) Release(Page) error { return ErrNotSupported }
+
+// Map returns ErrNotSupported.
+func (NoVirtualMemory) Map(cuda.DevicePtr, int64, Page) error { return ErrNotSupported }
+
+// SetAccess returns ErrNotSupported.
+func (NoVirtualMemory) SetAccess(cuda.DevicePtr, int64) error { return ErrNotSupported }
+
+// Unmap returns ErrNotSupported.
+func (NoVirtualMemory) Unmap(cuda.DevicePtr, int64) error { return ErrNotSupported }

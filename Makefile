@@ -1,0 +1,70 @@
+# Targets print what they run. `make` alone lists them.
+
+GO      ?= go
+TIMEOUT ?= 10m
+# Set by .ci/run, which has run the tests before.
+TESTED  ?=
+
+GOTEST := $(GO) test -timeout $(TIMEOUT)
+
+.DEFAULT_GOAL := help
+.PHONY: help check fmt vet lint test race invariants nocgo cross bench fuzz gpu sizes
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+check: fmt vet lint $(if $(TESTED),,test) race invariants nocgo cross ## all that must pass before a commit
+	@echo "check: all passed"
+
+fmt: ## no file differs from what gofmt makes of it
+	@files=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .) && if [ -n "$$files" ]; then echo "not formatted:"; echo "$$files"; exit 1; fi
+
+vet: ## go vet
+	$(GO) vet ./...
+
+lint: ## the rules of internal/lint: imports, docs, sizes, forbidden calls
+	$(GOTEST) ./internal/lint
+
+test: ## all tests
+	$(GOTEST) ./...
+
+race: ## all tests under the race detector (needs cgo)
+	$(GOTEST) -race ./...
+
+invariants: ## all tests with every internal check on
+	$(GOTEST) -tags invariants ./...
+
+nocgo: ## build and test without cgo
+	CGO_ENABLED=0 $(GO) build ./...
+	CGO_ENABLED=0 $(GOTEST) ./...
+
+cross: ## vet for the systems that the tests do not run on
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) vet ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) vet ./...
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) vet ./...
+
+bench: ## all benchmarks
+	$(GO) test -run '^$$' -bench . -timeout 60m ./...
+
+fuzz: ## each fuzz target for FUZZTIME (20s)
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		list=$$($(GO) test -list '^Fuzz' $$pkg); \
+		for target in $$(echo "$$list" | grep '^Fuzz' || true); do \
+			echo "fuzz: $$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FUZZTIME),20s) $$pkg; \
+		done; \
+	done
+
+gpu: ## the tests that need a CUDA driver; says so where there is none
+	@log=$$($(GO) test -count=1 -v -run '^TestDriver' ./cuda 2>&1) || { echo "$$log"; exit 1; }; \
+	echo "$$log"; \
+	if echo "$$log" | grep -q -e '^--- SKIP' || ! echo "$$log" | grep -q -e '^--- PASS'; then \
+		echo; \
+		echo "********************************************************************"; \
+		echo "*  make gpu: SKIPPED. No usable CUDA driver here; nothing of the   *"; \
+		echo "*  GPU was tested. The reason stands above.                        *"; \
+		echo "********************************************************************"; \
+	fi
+
+sizes: ## the files that are nearest to their budget of lines
+	@$(GO) test -count=1 -v -run '^TestRepository$$' ./internal/lint | grep -e ' of ' -e 'source files' || true

@@ -1,0 +1,100 @@
+package lint
+
+import "strings"
+
+// layer says what the packages of a part of the house may import of the
+// others. Their tests may import more where test says so.
+type layer struct {
+	from      string
+	may, test []string
+}
+
+// layers is the dependency picture of ARCHITECTURE.md. The first layer that
+// matches a package counts.
+var layers = []layer{
+	{from: "internal/..."},
+	{from: "cuda/internal/...", may: []string{"cuda/internal/..."}},
+	{from: "cuda/cudamem/...", may: []string{"cuda/...", "memory"}, test: []string{"memory/..."}},
+	{from: "cuda/...", may: []string{"cuda/..."}},
+	{from: "memory/...", may: []string{"memory/...", "cuda"}},
+	{from: "kernels/...", may: []string{"kernels/...", "cuda"}},
+	{from: "tensor/...", may: []string{"tensor/...", "memory/...", "kernels/...", "cuda", "cuda/cudamem"}},
+	{from: "nn/...", may: []string{"nn/...", "tensor/..."}, test: []string{"memory/...", "kernels/...", "cuda/..."}},
+	{from: "examples/...", may: []string{"examples/...", "nn/...", "tensor/...", "memory/...", "cuda", "cuda/cudasim"},
+		test: []string{"..."}},
+}
+
+// shared is what every layer may import.
+var shared = []string{"internal/invariants"}
+
+// testOnly is what no program may contain.
+var testOnly = []string{"memory/memorytest/..."}
+
+func checkImports(t *Tree, report reporter) {
+	for _, f := range t.files {
+		l := layerOf(f.dir())
+		if l == nil {
+			report(f.path, 0, "package %q is in no layer: say in internal/lint what it may import", f.dir())
+			continue
+		}
+		for imported, line := range f.imports() {
+			to, ours := strings.CutPrefix(imported, module+"/")
+			switch {
+			case f.localName(imported) == ".":
+				report(f.path, line, "import of %s by a dot hides from whom the names are", imported)
+			case !ours:
+			case !f.test() && matchAny(testOnly, to) && !matchAny(testOnly, f.dir()):
+				report(f.path, line, "%s is for tests only", imported)
+			case matchAny(l.may, to), matchAny(shared, to), f.test() && matchAny(l.test, to), to == f.dir():
+			default:
+				report(f.path, line, "%s may not import %s", l.from, imported)
+			}
+		}
+	}
+}
+
+func layerOf(dir string) *layer {
+	for i := range layers {
+		if match(layers[i].from, dir) {
+			return &layers[i]
+		}
+	}
+	return nil
+}
+
+// dependency says where a module of others may be imported.
+type dependency struct {
+	path string
+	from []string // nil: in tests alone
+}
+
+var dependencies = []dependency{
+	{"golang.org/x/exp/...", []string{"..."}},
+	{"golang.org/x/sys/...", []string{"..."}},
+	{"golang.org/x/term", []string{"examples/..."}},
+	{"github.com/schollz/progressbar/v3", []string{"examples/..."}},
+	{"github.com/stretchr/testify/...", testOnly},
+}
+
+func checkModules(t *Tree, report reporter) {
+	for _, f := range t.files {
+		for imported, line := range f.imports() {
+			host, _, _ := strings.Cut(imported, "/")
+			if !strings.Contains(host, ".") {
+				continue // of the standard library or ours
+			}
+			if !allowedModule(imported, f) {
+				report(f.path, line, "%s may not be imported here: see dependencies in internal/lint", imported)
+			}
+		}
+	}
+}
+
+func allowedModule(imported string, f *goFile) bool {
+	for _, d := range dependencies {
+		if match(d.path, imported) {
+			return f.test() || matchAny(d.from, f.dir())
+		}
+	}
+	return false
+}

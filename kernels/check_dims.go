@@ -1,0 +1,210 @@
+package kernels
+
+// checkDims looks at the dims of the operands against each other and at the
+// scalars that must fit them.
+func checkDims(id ID, a *Args) *Error {
+	switch id {
+	case Copy, Affine, Exp, Log, Sqrt, ReLU, Add, Sub, Mul, Div, ReLUGrad:
+		for i := range a.In {
+			if e := checkSame(id, "in", i, &a.In[i], &a.Out[0]); e != nil {
+				return e
+			}
+		}
+	case Sum:
+		return checkReduced(id, &a.Out[0], &a.In[0])
+	case Max:
+		if e := checkReduced(id, &a.Out[0], &a.In[0]); e != nil {
+			return e
+		}
+		if a.Out[0].Len() > 0 && a.In[0].Len() == 0 {
+			return fail(id, ErrDims, "in[0] %v has no element to choose for out[0] %v", a.In[0], a.Out[0])
+		}
+	case MaxGrad:
+		if e := checkSame(id, "in", 1, &a.In[1], &a.Out[0]); e != nil {
+			return e
+		}
+		if e := checkReduced(id, &a.In[2], &a.In[1]); e != nil {
+			return e
+		}
+		return checkSame(id, "in", 0, &a.In[0], &a.In[2])
+	case ArgMax:
+		return checkArgMax(a)
+	case MatMul:
+		return checkMatMul(a)
+	case CrossEntropy:
+		return checkCrossEntropy(a)
+	case CrossEntropyGrad:
+		return checkCrossEntropyGrad(a)
+	case SGDStep, AdamWStep:
+		return checkGroups(id, a)
+	}
+	return nil
+}
+
+func checkSame(id ID, role string, i int, v, want *View) *Error {
+	if !v.SameDims(want) {
+		return fail(id, ErrDims, "%s[%d] %v, want the dims of %v", role, i, *v, *want)
+	}
+	return nil
+}
+
+// checkReduced demands that each dim of small is that of big, or 1 where big
+// is reduced.
+func checkReduced(id ID, small, big *View) *Error {
+	ok := small.Rank == big.Rank
+	for d := 0; ok && d < int(big.Rank); d++ {
+		ok = small.Dims[d] == big.Dims[d] || small.Dims[d] == 1
+	}
+	if !ok {
+		return fail(id, ErrDims, "%v is no reduction of %v", *small, *big)
+	}
+	return nil
+}
+
+func checkArgMax(a *Args) *Error {
+	out, in, axis := &a.Out[0], &a.In[0], a.Attr.Axis
+	if axis < 0 || axis >= int(in.Rank) {
+		return fail(ArgMax, ErrAttr, "axis %d of in[0] %v", axis, *in)
+	}
+	ok := out.Rank == in.Rank
+	for d := 0; ok && d < int(in.Rank); d++ {
+		ok = out.Dims[d] == in.Dims[d] && d != axis || out.Dims[d] == 1 && d == axis
+	}
+	if !ok {
+		return fail(ArgMax, ErrDims, "out[0] %v is not in[0] %v with 1 at axis %d", *out, *in, axis)
+	}
+	if out.Len() > 0 && in.Dims[axis] == 0 {
+		return fail(ArgMax, ErrDims, "in[0] %v has no element to choose along axis %d", *in, axis)
+	}
+	return nil
+}
+
+func checkMatMul(a *Args) *Error {
+	out, x, y := &a.Out[0], &a.In[0], &a.In[1]
+	if out.Rank != 2 || x.Rank != 2 || y.Rank != 2 ||
+		x.Dims[1] != y.Dims[0] || out.Dims[0] != x.Dims[0] || out.Dims[1] != y.Dims[1] {
+		return fail(MatMul, ErrDims, "in[0] %v times in[1] %v into out[0] %v", *x, *y, *out)
+	}
+	if a.Attr.Activation > Rectify {
+		return fail(MatMul, ErrAttr, "activation %d is unknown", a.Attr.Activation)
+	}
+	if len(a.In) == 3 {
+		if e := checkSame(MatMul, "in", 2, &a.In[2], out); e != nil {
+			return e
+		}
+	}
+	if a.Attr.Accumulate && (len(a.In) == 3 || a.Attr.Activation != Identity) {
+		return fail(MatMul, ErrAttr, "accumulate into out[0] %v goes with neither bias nor activation", *out)
+	}
+	return nil
+}
+
+func checkCrossEntropy(a *Args) *Error {
+	loss, lse, logits, classes := &a.Out[0], &a.Out[1], &a.In[0], &a.In[1]
+	if loss.Rank != 0 || logits.Rank != 2 || !isRow(classes, logits) || !isRow(lse, logits) {
+		return fail(CrossEntropy, ErrDims,
+			"logits in[0] %v, classes in[1] %v, loss out[0] %v, logsumexp out[1] %v; want [N C], [N], [], [N]",
+			*logits, *classes, *loss, *lse)
+	}
+	return nil
+}
+
+func checkCrossEntropyGrad(a *Args) *Error {
+	dloss, logits, classes, lse := &a.In[0], &a.In[1], &a.In[2], &a.In[3]
+	if dloss.Rank != 0 || logits.Rank != 2 || !isRow(classes, logits) || !isRow(lse, logits) {
+		return fail(CrossEntropyGrad, ErrDims,
+			"dloss in[0] %v, logits in[1] %v, classes in[2] %v, logsumexp in[3] %v; want [], [N C], [N], [N]",
+			*dloss, *logits, *classes, *lse)
+	}
+	return checkSame(CrossEntropyGrad, "out", 0, &a.Out[0], logits)
+}
+
+// isRow reports whether v has one element for each row of the matrix m.
+func isRow(v, m *View) bool { return v.Rank == 1 && v.Dims[0] == m.Dims[0] }
+
+// checkGroups demands of an optimiser step that a parameter, its state and its
+// gradient have the same dims.
+func checkGroups(id ID, a *Args) *Error {
+	per := perParameter(id, a)
+	for i := range a.Out {
+		if e := checkSame(id, "out", i, &a.Out[i], &a.In[i/per]); e != nil {
+			return e
+		}
+	}
+	if id == AdamWStep && a.Attr.AdamW.Step < 1 {
+		return fail(id, ErrAttr, "step %d, want 1 or more", a.Attr.AdamW.Step)
+	}
+	return nil
+}
+
+// checkOverlap demands that outputs meet neither each other nor an input. For
+// an optimiser step it looks within each parameter.
+func checkOverlap(id ID, a *Args) *Error {
+	per := perParameter(id, a)
+	for i := range a.Out {
+		out := &a.Out[i]
+		outs, ins, first := a.Out[:i], a.In, 0
+		if per != 0 {
+			first = i / per
+			outs, ins = a.Out[first*per:i], a.In[first:first+1]
+		}
+		for j := range outs {
+			if overlap(out, &outs[j]) {
+				return fail(id, ErrOverlap, "out[%d] %v and another output %v", i, *out, outs[j])
+			}
+		}
+		for j := range ins {
+			if overlap(out, &ins[j]) && !(specs[id].inPlace && sameElements(out, &ins[j])) {
+				return fail(id, ErrOverlap, "out[%d] %v and in[%d] %v", i, *out, first+j, ins[j])
+			}
+		}
+	}
+	return nil
+}
+
+// overlap reports whether v and w surely share a byte. See [Check] for what it
+// misses.
+func overlap(v, w *View) bool {
+	vlo, vhi, vdense := v.extent()
+	wlo, whi, wdense := w.extent()
+	if vlo >= whi || wlo >= vhi {
+		return false
+	}
+	return v.Ptr == w.Ptr || vdense && wdense
+}
+
+// extent returns the addresses between which v lies, hi exclusive and both 0
+// for an empty v, and whether v touches all bytes between them.
+func (v *View) extent() (lo, hi uintptr, dense bool) {
+	size := v.DType.Size()
+	var below, above int64 // elements before and after the first one
+	n := int64(1)
+	for d, m := range v.Dims[:v.Rank] {
+		switch s := v.Strides[d]; {
+		case m == 0:
+			return 0, 0, false
+		case s > 0:
+			above += (m - 1) * s
+			n *= m
+		case s < 0:
+			below -= (m - 1) * s
+			n *= m
+		}
+	}
+	lo = v.Ptr - uintptr(below*size)
+	hi = v.Ptr + uintptr((above+1)*size)
+	return lo, hi, n == below+above+1
+}
+
+// sameElements reports whether v and w put the same index at the same bytes.
+func sameElements(v, w *View) bool {
+	if v.Ptr != w.Ptr || v.DType.Size() != w.DType.Size() || !v.SameDims(w) {
+		return false
+	}
+	for d, n := range v.Dims[:v.Rank] {
+		if n > 1 && v.Strides[d] != w.Strides[d] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,110 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+
+	"tarn/kernels"
+)
+
+// matrixRow returns the address of row i of m.
+func matrixRow(m *kernels.View, i int64) uintptr {
+	return m.Ptr + uintptr(i*m.Strides[0]*m.DType.Size())
+}
+
+// class returns the class of row i.
+func class(classes *kernels.View, i int64) int64 {
+	return *at[int64](classes.Ptr, i, classes.Strides[0]*8)
+}
+
+// checkClasses returns an error if a class is not a column of logits.
+func checkClasses(id kernels.ID, logits, classes *kernels.View) error {
+	for i := range logits.Dims[0] {
+		if c := class(classes, i); c < 0 || c >= logits.Dims[1] {
+			return &kernels.Error{Op: id, Err: kernels.ErrIndex,
+				Detail: fmt.Sprintf("class %d in row %d of logits %v", c, i, *logits)}
+		}
+	}
+	return nil
+}
+
+// crossEntropyWorkspace asks for the loss of each row, in float64.
+func crossEntropyWorkspace(a *kernels.Args) int64 { return a.In[0].Dims[0] * 8 }
+
+// crossEntropy is the body of CrossEntropy.
+func crossEntropy[T float](a *kernels.Args) error {
+	logits, classes := &a.In[0], &a.In[1]
+	if err := checkClasses(kernels.CrossEntropy, logits, classes); err != nil {
+		return err
+	}
+	n := logits.Dims[0]
+	var losses []float64
+	if n > 0 {
+		losses = dense[float64](a.Work.Ptr, n)
+	}
+	grain := max(serialBelow/8/max(logits.Dims[1], 1), 1)
+	if chunks(n, grain) == 1 {
+		rowLosses[T](a, losses, 0, n)
+	} else {
+		parallel(n, grain, func(lo, hi int64) { rowLosses[T](a, losses, lo, hi) })
+	}
+	total := 0.0
+	for _, l := range losses {
+		total += l
+	}
+	*at[T](a.Out[0].Ptr, 0, 0) = T(total / float64(n))
+	return nil
+}
+
+// rowLosses writes logsumexp and loss of the rows lo to hi. The loss is taken
+// relative to the row's maximum, so that large logits do not cancel.
+func rowLosses[T float](a *kernels.Args, losses []float64, lo, hi int64) {
+	logits, lse := &a.In[0], &a.Out[1]
+	step, size := logits.Strides[1]*sizeOf[T](), sizeOf[T]()
+	for i := lo; i < hi; i++ {
+		row := matrixRow(logits, i)
+		top := maxRun[T](math.Inf(-1), row, logits.Dims[1], step)
+		rest := 0.0
+		if !math.IsInf(top, 0) { // else logsumexp is that infinity
+			for j := range logits.Dims[1] {
+				rest += math.Exp(float64(*at[T](row, j, step)) - top)
+			}
+			rest = math.Log(rest)
+		}
+		*at[T](lse.Ptr, i, lse.Strides[0]*size) = T(top + rest)
+		losses[i] = top - float64(*at[T](row, class(&a.In[1], i), step)) + rest
+	}
+}
+
+// crossEntropyGrad is the body of CrossEntropyGrad.
+func crossEntropyGrad[T float](a *kernels.Args) error {
+	logits, classes := &a.In[1], &a.In[2]
+	if err := checkClasses(kernels.CrossEntropyGrad, logits, classes); err != nil {
+		return err
+	}
+	n := logits.Dims[0]
+	grain := max(serialBelow/8/max(logits.Dims[1], 1), 1)
+	if chunks(n, grain) == 1 {
+		rowGrads[T](a, 0, n)
+		return nil
+	}
+	parallel(n, grain, func(lo, hi int64) { rowGrads[T](a, lo, hi) })
+	return nil
+}
+
+func rowGrads[T float](a *kernels.Args, lo, hi int64) {
+	logits, lse, out := &a.In[1], &a.In[3], &a.Out[0]
+	size := sizeOf[T]()
+	scale := float64(*at[T](a.In[0].Ptr, 0, 0)) / float64(logits.Dims[0])
+	for i := lo; i < hi; i++ {
+		from, to := matrixRow(logits, i), matrixRow(out, i)
+		norm, hot := float64(*at[T](lse.Ptr, i, lse.Strides[0]*size)), class(&a.In[2], i)
+		for j := range logits.Dims[1] {
+			p := math.Exp(float64(*at[T](from, j, logits.Strides[1]*size)) - norm)
+			if j == hot {
+				p--
+			}
+			*at[T](to, j, out.Strides[1]*size) = T(scale * p)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package cpu
+
+import "tarn/kernels"
+
+// maxGrad is the body of MaxGrad: for each maximum it counts the elements that
+// equal it, then shares dy out among them.
+func maxGrad[T float](a *kernels.Args) error {
+	dy, x, m, out := a.In[0], a.In[1], a.In[2], a.Out[0]
+	keptX, reducedX, keptOut, reducedOut := x, x, out, out
+	split(&m, &keptX, &reducedX)
+	split(&m, &keptOut, &reducedOut)
+	kept := newWalk(&keptX, &m, &dy, &keptOut)
+	reduced := newWalk(&reducedX, &reducedOut)
+	grain := max(serialBelow/reduced.total, 1)
+	if chunks(kept.total, grain) == 1 {
+		maxGradAll[T](&kept, &reduced)
+		return nil
+	}
+	sharedKept, sharedReduced := kept, reduced
+	parallel(kept.total, grain, func(lo, hi int64) {
+		kept, reduced := sharedKept, sharedReduced
+		kept.seek(lo, hi)
+		maxGradAll[T](&kept, &reduced)
+	})
+	return nil
+}
+
+func maxGradAll[T float](kept, reduced *walk) {
+	for kept.next() {
+		for i := range kept.n {
+			reduced.base[0] = kept.ptr[0] + uintptr(i*kept.step(0))
+			reduced.base[1] = kept.ptr[3] + uintptr(i*kept.step(3))
+			m, dy := *at[T](kept.ptr[1], i, kept.step(1)), *at[T](kept.ptr[2], i, kept.step(2))
+			shareOut(reduced, m, dy)
+		}
+	}
+}
+
+// shareOut gives dy in equal parts to the elements equal to m, 0 to others.
+func shareOut[T float](w *walk, m, dy T) {
+	count := 0
+	for w.seek(0, w.total); w.next(); {
+		for i := range w.n {
+			if x := *at[T](w.ptr[0], i, w.step(0)); x == m || x != x && m != m {
+				count++
+			}
+		}
+	}
+	part := dy / T(count)
+	for w.seek(0, w.total); w.next(); {
+		for i := range w.n {
+			x, out := *at[T](w.ptr[0], i, w.step(0)), at[T](w.ptr[1], i, w.step(1))
+			if x == m || x != x && m != m {
+				*out = part
+			} else {
+				*out = 0
+			}
+		}
+	}
+}
+
+// argMax is the body of ArgMax for an input of type T.
+func argMax[T float](a *kernels.Args) error {
+	out, kept, axis := a.Out[0], a.In[0], a.Attr.Axis
+	n, step := kept.Dims[axis], kept.Strides[axis]*sizeOf[T]()
+	kept.Dims[axis] = 1
+	w := newWalk(&out, &kept)
+	grain := max(serialBelow/n, 1)
+	if chunks(w.total, grain) == 1 {
+		argMaxAll[T](&w, n, step)
+		return nil
+	}
+	shared := w
+	parallel(w.total, grain, func(lo, hi int64) {
+		w := shared
+		w.seek(lo, hi)
+		argMaxAll[T](&w, n, step)
+	})
+	return nil
+}
+
+func argMaxAll[T float](w *walk, n, step int64) {
+	for w.next() {
+		for i := range w.n {
+			*at[int64](w.ptr[0], i, w.step(0)) = firstLargest[T](w.ptr[1]+uintptr(i*w.step(1)), n, step)
+		}
+	}
+}
+
+// firstLargest returns the index of the first of the largest elements, where
+// NaN is larger than all else.
+func firstLargest[T float](addr uintptr, n, step int64) int64 {
+	best, value := int64(0), *at[T](addr, 0, step)
+	for i := int64(1); i < n && value == value; i++ {
+		if x := *at[T](addr, i, step); x > value || x != x {
+			best, value = i, x
+		}
+	}
+	return best
+}

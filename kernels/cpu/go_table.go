@@ -1,0 +1,74 @@
+package cpu
+
+import "tarn/kernels"
+
+// bodies are the plain Go bodies of one op by the dtype that selects one: that
+// of Out[0], and of In[0] for ArgMax. A body finds its Args checked and Out[0]
+// not empty; of an optimiser step, single parameters may be empty.
+type bodies struct {
+	f32, f64, i64 func(*kernels.Args) error
+	workspace     func(*kernels.Args) int64 // nil for none
+}
+
+// goTable returns a new table of the plain Go bodies.
+func goTable() *kernels.Table {
+	t := new(kernels.Table)
+	add := func(id kernels.ID, b bodies) {
+		op := &kernels.Op{ID: id, DTypes: id.DTypes(), Run: b.run(id)}
+		if b.workspace != nil {
+			op.Workspace = func(a *kernels.Args) int64 {
+				if kernels.Check(id, id.DTypes(), a) != nil {
+					return 0 // Run says what is wrong
+				}
+				return b.workspace(a)
+			}
+		}
+		t[id] = op
+	}
+	add(kernels.Fill, bodies{f32: fill[float32], f64: fill[float64], i64: fill[int64]})
+	add(kernels.Copy, bodies{f32: copyTo[float32], f64: copyTo[float64], i64: copyTo[int64]})
+	for id := kernels.Add; id <= kernels.Mul; id++ {
+		add(id, bodies{f32: elementwise[float32](id), f64: elementwise[float64](id), i64: elementwise[int64](id)})
+	}
+	for id := kernels.Div; id <= kernels.ReLUGrad; id++ {
+		add(id, bodies{f32: elementwise[float32](id), f64: elementwise[float64](id)})
+	}
+	add(kernels.Sum, bodies{f32: sum[float32], f64: sum[float64], workspace: reduceWorkspace})
+	add(kernels.Max, bodies{f32: maximum[float32], f64: maximum[float64], workspace: reduceWorkspace})
+	add(kernels.MaxGrad, bodies{f32: maxGrad[float32], f64: maxGrad[float64]})
+	add(kernels.ArgMax, bodies{f32: argMax[float32], f64: argMax[float64]})
+	add(kernels.MatMul, bodies{f32: matMul[float32], f64: matMul[float64], workspace: matMulWorkspace})
+	add(kernels.CrossEntropy, bodies{
+		f32: crossEntropy[float32], f64: crossEntropy[float64], workspace: crossEntropyWorkspace})
+	add(kernels.CrossEntropyGrad, bodies{f32: crossEntropyGrad[float32], f64: crossEntropyGrad[float64]})
+	add(kernels.SGDStep, bodies{f32: sgdStep[float32], f64: sgdStep[float64]})
+	add(kernels.AdamWStep, bodies{f32: adamWStep[float32], f64: adamWStep[float64]})
+	return t
+}
+
+// run returns the Run of id: check, then the body for the dtype.
+func (b bodies) run(id kernels.ID) func(kernels.Queue, *kernels.Args) error {
+	return func(_ kernels.Queue, a *kernels.Args) error {
+		if err := kernels.Check(id, id.DTypes(), a); err != nil {
+			return err
+		}
+		if b.workspace != nil && a.Work.Ptr == 0 && b.workspace(a) > 0 {
+			return &kernels.Error{Op: id, Err: kernels.ErrAddress, Detail: "no workspace"}
+		}
+		if perOp := id != kernels.SGDStep && id != kernels.AdamWStep; perOp && a.Out[0].Len() == 0 {
+			return nil
+		}
+		d := a.Out[0].DType
+		if id == kernels.ArgMax {
+			d = a.In[0].DType
+		}
+		switch d {
+		case kernels.Float32:
+			return b.f32(a)
+		case kernels.Float64:
+			return b.f64(a)
+		default:
+			return b.i64(a)
+		}
+	}
+}

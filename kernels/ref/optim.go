@@ -1,0 +1,56 @@
+package ref
+
+import (
+	"math"
+
+	"tarn/kernels"
+)
+
+func sgdStep[T float](a *kernels.Args) error {
+	h := a.Attr.SGD
+	for n := range a.In {
+		grad := &a.In[n]
+		param, buffer := &a.Out[n], (*kernels.View)(nil)
+		if h.Momentum != 0 {
+			param, buffer = &a.Out[2*n], &a.Out[2*n+1]
+		}
+		each(param, func(i []int64) {
+			p, g := value(param, i...), value(grad, i...)
+			if h.WeightDecay != 0 {
+				g += h.WeightDecay * p
+			}
+			if buffer != nil {
+				b := g
+				if !h.First {
+					b = h.Momentum*value(buffer, i...) + (1-h.Dampening)*g
+				}
+				*at[T](buffer, i...) = T(b)
+				if h.Nesterov {
+					g += h.Momentum * b
+				} else {
+					g = b
+				}
+			}
+			*at[T](param, i...) = T(p - h.LR*g)
+		})
+	}
+	return nil
+}
+
+func adamWStep[T float](a *kernels.Args) error {
+	h := a.Attr.AdamW
+	correction1 := 1 - math.Pow(h.Beta1, float64(h.Step))
+	correction2 := 1 - math.Pow(h.Beta2, float64(h.Step))
+	for n, grad := range a.In {
+		param, first, second := &a.Out[3*n], &a.Out[3*n+1], &a.Out[3*n+2]
+		each(param, func(i []int64) {
+			p, g := value(param, i...), value(&grad, i...)
+			m := h.Beta1*value(first, i...) + (1-h.Beta1)*g
+			v := h.Beta2*value(second, i...) + (1-h.Beta2)*g*g
+			p -= h.LR * h.WeightDecay * p
+			p -= h.LR * (m / correction1) / (math.Sqrt(v/correction2) + h.Eps)
+			*at[T](param, i...), *at[T](first, i...), *at[T](second, i...) = T(p), T(m), T(v)
+		})
+	}
+	return nil
+}

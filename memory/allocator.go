@@ -1,0 +1,279 @@
+package memory
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"tarn/cuda"
+	"tarn/internal/invariants"
+)
+
+// Config is the policy of an allocator. The zero Config is a good one.
+type Config struct {
+	// Limit bounds the bytes that are held from the upstream at any time; 0
+	// leaves the bound to the upstream.
+	Limit int64
+	// SoftBudget returns how many bytes may be allocated, and not released,
+	// before a Go GC starts beside the work, given the bytes that were live
+	// after the last one. At twice as many a request waits for a GC rather
+	// than take more memory. nil is the default rule: the square root of live
+	// × 64 MiB, and at least 64 MiB.
+	SoftBudget func(live int64) int64
+	// NoBackgroundGC leaves out the GC beside the work. Memory is bounded all
+	// the same, by the requests that wait.
+	NoBackgroundGC bool
+}
+
+// Allocator is a caching allocator over one upstream. Its methods may be
+// called from many goroutines. See the package documentation.
+type Allocator struct {
+	up    Upstream
+	props Props
+	cfg   Config
+
+	directory atomic.Pointer[directory] // of the tables; stored with mu held
+	abandoned abandoned
+	peaks     peaks
+
+	mu       sync.Mutex // the device lock; guards all below
+	settled  sync.Cond  // on mu: inflight fell to 0
+	closed   bool
+	segments pooled
+	reserved pooled // bytes, with those that are on their way back
+	// What is under way upstream, by goroutines that dropped the lock.
+	pledged   int64  // bytes that were asked for
+	returning int64  // bytes that are no longer in a table and not yet returned
+	inflight  int    // goroutines
+	progress  uint64 // goes up when one of them left room for others
+	pacer     pacer
+	counts    counts
+}
+
+// New returns an allocator over up.
+func New(up Upstream, cfg Config) (*Allocator, error) {
+	if up == nil {
+		return nil, errors.New("memory: New: the upstream is nil")
+	}
+	if cfg.Limit < 0 {
+		return nil, errors.New("memory: New: the limit is negative")
+	}
+	if cfg.SoftBudget == nil {
+		cfg.SoftBudget = softBudget
+	}
+	a := &Allocator{up: up, props: up.Props(), cfg: cfg}
+	a.settled.L = &a.mu
+	a.abandoned.settled.L = &a.abandoned.mu
+	a.pacer.soft = max(cfg.SoftBudget(0), 0)
+	a.directory.Store(newDirectory(nil))
+	register(a)
+	return a, nil
+}
+
+// Props says what the upstream can do.
+func (a *Allocator) Props() Props { return a.props }
+
+// Alloc returns a block of at least size bytes for use on stream s. A size of
+// 0 gets the zero Block. The bytes hold whatever they held before.
+//
+// The error is an [*OutOfMemoryError], a [*RequestError], [ErrClosed], or a
+// fault of the upstream as it came.
+func (a *Allocator) Alloc(size int64, s cuda.Stream, tag Tag) (Block, error) {
+	if size == 0 {
+		return Block{}, nil
+	}
+	if size < 0 || size > maxRequest || uint32(tag) >= numTags.Load() {
+		return Block{}, &RequestError{Device: a.props.Name, Size: size, Tag: tag}
+	}
+	if a.abandoned.any() {
+		a.drainAbandoned(false)
+	}
+	t := a.directory.Load().ofStream(s)
+	if t == nil {
+		var err error
+		if t, err = a.newTable(s); err != nil {
+			return Block{}, err
+		}
+	}
+	r := newRequest(size, tag)
+	t.mu.Lock()
+	if t.parked > 0 {
+		t.mu.Unlock()
+		if _, err := a.drainUses(t, false); err != nil {
+			return Block{}, err
+		}
+		t.mu.Lock()
+	}
+	i := t.take(&r)
+	if i == 0 {
+		t.mu.Unlock()
+		return a.miss(t, r)
+	}
+	return a.hand(t, i), nil
+}
+
+// hand finishes an Alloc that got record i: with t.mu held on entry and not on
+// return.
+func (a *Allocator) hand(t *table, i uint32) Block {
+	b := t.block(i)
+	if t.published.due(t) {
+		t.publish(&a.peaks)
+	}
+	pastMark := t.unreleased() > t.waste.mark
+	t.mu.Unlock()
+	if pastMark {
+		a.checkSoftBudget()
+	}
+	if invariants.Enabled {
+		a.verify()
+	}
+	return b
+}
+
+// Free gives a block back. usedOn names the streams, other than the block's
+// own, on which work that was queued up to now uses it: the block is not
+// reused before that work is done. A zero Handle is no error, a stale or
+// foreign one is a [*HandleError]. After Close, Free does nothing.
+func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
+	if h == (Handle{}) {
+		return nil
+	}
+	d := a.directory.Load()
+	t := d.ofID(h.table)
+	if t == nil {
+		if d == noTables {
+			return nil
+		}
+		return a.handleError(h, ErrForeignBlock)
+	}
+	if len(usedOn) > 0 {
+		if streams := a.foreignUses(t, usedOn); len(streams) > 0 {
+			return a.handleError(h, a.freeAfter(t, h, streams))
+		}
+	}
+	t.mu.Lock()
+	b, err := t.lookup(h)
+	if err != nil {
+		t.mu.Unlock()
+		return a.handleError(h, err)
+	}
+	t.end(b)
+	t.give(h.index, b)
+	if t.published.due(t) {
+		t.publish(&a.peaks)
+	}
+	t.mu.Unlock()
+	if invariants.Enabled {
+		a.verify()
+	}
+	return nil
+}
+
+// handleError says whose handle was refused. A closed allocator refuses none.
+func (a *Allocator) handleError(h Handle, err error) error {
+	switch err {
+	case ErrStaleHandle, ErrForeignBlock:
+		if a.directory.Load() == noTables {
+			return nil
+		}
+		return &HandleError{Op: "Free", Device: a.props.Name, Handle: h, Err: err}
+	}
+	return err
+}
+
+// newTable returns the table of a stream that is new.
+func (a *Allocator) newTable(s cuda.Stream) (*table, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, ErrClosed
+	}
+	d := a.directory.Load()
+	if t := d.ofStream(s); t != nil {
+		return t, nil
+	}
+	t := newTable(tableIDs.Add(1), s)
+	d = d.with(t)
+	a.directory.Store(d)
+	a.share(d.tables)
+	a.markTables()
+	return t, nil
+}
+
+// lockAll takes the device lock and those of all tables, for who must see one
+// moment of all of them.
+func (a *Allocator) lockAll() []*table {
+	a.mu.Lock()
+	tables := a.directory.Load().tables
+	for _, t := range tables {
+		t.mu.Lock()
+	}
+	return tables
+}
+
+func (a *Allocator) unlockAll(tables []*table) {
+	for _, t := range tables {
+		t.mu.Unlock()
+	}
+	a.mu.Unlock()
+}
+
+// EmptyCache gives all segments with no block in use back to the upstream. It
+// waits for the parked blocks first.
+func (a *Allocator) EmptyCache() error {
+	a.drainAbandoned(true)
+	_, err := a.waitForUses()
+	_, failed := a.release(maxRequest)
+	return errors.Join(err, failed)
+}
+
+// Close gives all memory back to the upstream, after the parked blocks' work
+// is done. Blocks that are live are gone, and reported as a
+// [*LiveBlocksError]. A second Close does nothing.
+func (a *Allocator) Close() error {
+	a.drainAbandoned(true)
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return nil
+	}
+	a.closed = true
+	tables := a.directory.Swap(noTables).tables
+	for a.inflight > 0 {
+		a.settled.Wait()
+	}
+	a.mu.Unlock()
+	unregister(a)
+
+	var errs []error
+	lost := LiveBlocksError{Device: a.props.Name}
+	for _, t := range tables {
+		_, err := a.drainUses(t, true)
+		errs = append(errs, err)
+		a.mu.Lock()
+		segments := t.close(&lost)
+		a.depart(segments)
+		a.mu.Unlock()
+		_, err = a.giveBack(t, segments)
+		errs = append(errs, err)
+	}
+	if lost.Count > 0 {
+		errs = append(errs, &lost)
+	}
+	return errors.Join(errs...)
+}
+
+// close empties t and returns its segments. It adds the live blocks to lost.
+// The device lock is held.
+func (t *table) close(lost *LiveBlocksError) []segment {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lost.Count += t.books[allocation][allPools].current()
+	lost.Bytes += t.books[allocatedBytes][allPools].current()
+	segments := slices.DeleteFunc(t.segments, func(s segment) bool { return s.size == 0 })
+	t.closed = true
+	t.records, t.bins, t.segments, t.vacant = records{}, [numPools]bins{}, nil, nil
+	t.queues, t.parked = nil, 0
+	return segments
+}

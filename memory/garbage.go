@@ -1,0 +1,363 @@
+package memory
+
+import (
+	"math"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tarn/cuda"
+)
+
+// The Go garbage collector sees the small handles of tensors and not the
+// memory behind them, so left alone it would run far too late. Here the
+// allocator paces it. See doc.go for the two budgets.
+
+// abandoned is the queue of handles whose owners the garbage collector found
+// dead. It has a lock of its own, held for a few instructions, so that the
+// runtime's cleanups never wait for an allocator that is at work.
+type abandoned struct {
+	waiting atomic.Int64 // len(handles) + len(visited), readable without mu
+
+	mu       sync.Mutex // guards all below
+	settled  sync.Cond  // on mu: draining became false
+	handles  []Handle
+	spare    []Handle  // emptied by the last drain
+	visited  []visited // abandoned after use on other streams
+	draining bool      // some goroutine is freeing what it took from handles
+}
+
+// visited is an abandoned block that other streams than its own have used.
+type visited struct {
+	handle Handle
+	usedOn []cuda.Stream
+}
+
+func (q *abandoned) any() bool { return q.waiting.Load() != 0 }
+
+// Abandon frees a block some time later: no later than the next Alloc that has
+// to wait for memory. It is what a cleanup of the Go runtime calls for an
+// owner that never released the block, and does no more than to queue the
+// handle. usedOn means what it does for Free. A stale handle is ignored.
+func (a *Allocator) Abandon(h Handle, usedOn ...cuda.Stream) {
+	q := &a.abandoned
+	q.mu.Lock()
+	if len(usedOn) == 0 {
+		q.handles = append(q.handles, h)
+	} else {
+		q.visited = append(q.visited, visited{h, usedOn})
+	}
+	q.waiting.Store(int64(len(q.handles) + len(q.visited)))
+	q.mu.Unlock()
+}
+
+// drainAbandoned frees the blocks of the queued handles and returns their
+// bytes. While another goroutine is at it, it waits for that one first or,
+// without wait, leaves the work to it.
+func (a *Allocator) drainAbandoned(wait bool) (gained int64) {
+	q := &a.abandoned
+	q.mu.Lock()
+	for wait && q.draining {
+		q.settled.Wait()
+	}
+	if q.draining || !q.any() {
+		q.mu.Unlock()
+		return 0
+	}
+	q.draining = true
+	handles := q.handles
+	q.handles, q.spare = q.spare[:0], nil
+	parking := q.visited
+	q.visited = nil
+	q.waiting.Store(0)
+	q.mu.Unlock()
+
+	for rest := handles; len(rest) > 0; {
+		n, bytes := a.freeAbandoned(rest)
+		gained += bytes
+		rest = rest[n:]
+	}
+	for _, v := range parking {
+		a.parkAbandoned(v)
+	}
+
+	q.mu.Lock()
+	q.spare = handles[:0]
+	q.draining = false
+	q.settled.Broadcast()
+	q.mu.Unlock()
+	return gained
+}
+
+// freeAbandoned frees blocks from the front of handles, as long as they are of
+// one table and not so many that the lock is held for long. It returns how
+// many handles it looked at.
+func (a *Allocator) freeAbandoned(handles []Handle) (n int, gained int64) {
+	const batch = 64
+	id := handles[0].table
+	for n < len(handles) && n < batch && handles[n].table == id {
+		n++
+	}
+	t := a.directory.Load().ofID(id)
+	if t == nil {
+		return n, 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, h := range handles[:n] {
+		b, err := t.lookup(h)
+		if err != nil {
+			continue
+		}
+		gained += b.size
+		t.waste.blocks++
+		t.waste.bytes += b.size
+		t.end(b)
+		t.give(h.index, b)
+	}
+	if t.published.due(t) {
+		t.publish(&a.peaks)
+	}
+	return n, gained
+}
+
+// parkAbandoned frees a block after the work of the streams that used it. Where
+// an event cannot be recorded, the block stays queued for another try: it must
+// not be reused, and there is nobody to tell.
+func (a *Allocator) parkAbandoned(v visited) {
+	t := a.directory.Load().ofID(v.handle.table)
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	b, err := t.lookup(v.handle)
+	var size int64
+	if err == nil {
+		size = b.size
+	}
+	t.mu.Unlock()
+	if err != nil {
+		return
+	}
+	streams := a.foreignUses(t, v.usedOn)
+	if len(streams) == 0 {
+		a.freeAbandoned([]Handle{v.handle})
+		return
+	}
+	if err := a.freeAfter(t, v.handle, streams); err != nil {
+		a.Abandon(v.handle, v.usedOn...)
+		return
+	}
+	t.mu.Lock()
+	t.waste.blocks++
+	t.waste.bytes += size
+	t.mu.Unlock()
+}
+
+// waste is what a table knows about blocks that nobody released. It is guarded
+// by the table's lock.
+type waste struct {
+	blocks, bytes int64 // freed through Abandon since the start
+	mark          int64 // unreleased() above which the soft budget is looked at
+}
+
+// unreleased returns the bytes that were allocated in t since the start, less
+// those released explicitly. t.mu is held.
+func (t *table) unreleased() int64 {
+	return t.books[allocatedBytes][allPools].current() + t.waste.bytes
+}
+
+// pacer decides when the Go garbage collector runs. It is guarded by the
+// device lock.
+type pacer struct {
+	live       int64 // L: bytes that the last GC left allocated
+	peakLive   int64 // highest L
+	soft       int64 // the soft budget for L; the hard one is twice as much
+	unreleased int64 // sum of the tables' unreleased() when the last GC began
+	allocated  int64 // sum of the bytes ever allocated at that time
+	running    bool  // a background GC is on its way
+
+	background, waited int64 // GCs started beside the work and waited for
+}
+
+func (p *pacer) hard() int64 {
+	if p.soft > math.MaxInt64/2 {
+		return math.MaxInt64
+	}
+	return 2 * p.soft
+}
+
+// softBudget is the default Config.SoftBudget. The square root is
+// MemBalancer's rule: it keeps the cost of collecting and of the memory that
+// waits to be collected in proportion whatever the size of the program. Its
+// scale is the floor, so that the rule starts where the floor ends.
+func softBudget(live int64) int64 {
+	const floor = 64 << 20
+	return max(floor, int64(math.Sqrt(floor*float64(live))))
+}
+
+// moment is what the pacer must know of all tables at one time.
+type moment struct{ allocated, current, unreleased int64 }
+
+// moment sums up the tables, one after the other. a.mu is held.
+func (a *Allocator) moment() (m moment) {
+	for _, t := range a.directory.Load().tables {
+		t.mu.Lock()
+		c := &t.books[allocatedBytes][allPools]
+		m.allocated += c.allocated
+		m.current += c.current()
+		m.unreleased += t.unreleased()
+		t.mu.Unlock()
+	}
+	return m
+}
+
+// checkSoftBudget starts a background GC if the soft budget is spent, and
+// otherwise tells the tables when to ask again.
+func (a *Allocator) checkSoftBudget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.markTables()
+	if a.cfg.NoBackgroundGC || a.pacer.running || a.closed {
+		return
+	}
+	if a.moment().unreleased-a.pacer.unreleased > a.pacer.soft {
+		a.pacer.running = true
+		a.pacer.background++
+		go func() {
+			a.collect()
+			a.mu.Lock()
+			a.pacer.running = false
+			a.mu.Unlock()
+		}()
+	}
+}
+
+// markTables shares what is left of the soft budget out among the tables. Each
+// compares its own number with its mark; nothing is shared on the way of an
+// Alloc. Past the budget the marks ask again after another eighth of it. a.mu
+// is held.
+func (a *Allocator) markTables() {
+	tables := a.directory.Load().tables
+	left := a.pacer.soft - (a.moment().unreleased - a.pacer.unreleased)
+	for _, t := range tables {
+		t.mu.Lock()
+		if a.cfg.NoBackgroundGC {
+			t.waste.mark = math.MaxInt64
+		} else {
+			t.waste.mark = t.unreleased() + max(left, a.pacer.soft/8)/int64(len(tables))
+		}
+		t.mu.Unlock()
+	}
+}
+
+// overHardBudget reports whether growing by size bytes has to wait for a GC.
+func (a *Allocator) overHardBudget(size int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held()+size-a.pacer.live > a.pacer.hard()
+}
+
+// overPeak returns by how many bytes a growth by size would go past what the
+// live bytes so far and the hard budget explain: that much of the cache lies
+// idle in shapes that nobody asks for.
+func (a *Allocator) overPeak(size int64) int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held() + size - a.pacer.peakLive - a.pacer.hard()
+}
+
+// collect runs the Go garbage collector, frees what it let go of and sets L.
+// It does nothing, and says so, when nothing was allocated since the last one.
+// No lock is held while it waits.
+//
+// L is what the GC could tell about: the bytes that were allocated when it
+// began, less what it freed. Blocks made meanwhile are not garbage to it, and
+// count as allocated since.
+func (a *Allocator) collect() (gained int64, ran bool) {
+	a.mu.Lock()
+	before := a.moment()
+	idle := before.allocated == a.pacer.allocated
+	a.mu.Unlock()
+	if idle {
+		return a.drainAbandoned(true), false
+	}
+	collector.collect()
+	gained = a.drainAbandoned(true)
+
+	a.mu.Lock()
+	after := a.moment()
+	freed := (after.unreleased - after.current) - (before.unreleased - before.current)
+	live := before.current - freed
+	a.mu.Unlock()
+	soft := max(a.cfg.SoftBudget(live), 0)
+
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if before.allocated > a.pacer.allocated { // else a later GC was faster
+		a.pacer.live, a.pacer.soft = live, soft
+		a.pacer.peakLive = max(a.pacer.peakLive, live)
+		a.pacer.unreleased, a.pacer.allocated = before.unreleased, before.allocated
+		a.markTables()
+	}
+	return gained, true
+}
+
+// collector runs the garbage collector of the process for all allocators.
+// Those that ask while a GC is on its way share the one after it.
+var collector gcRunner
+
+type gcRunner struct {
+	mu      sync.Mutex // guards all below
+	cond    *sync.Cond
+	begun   uint64
+	done    uint64
+	running bool
+}
+
+// collect returns when a GC that began after the call is over and the cleanups
+// that it queued have run.
+func (c *gcRunner) collect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cond == nil {
+		c.cond = sync.NewCond(&c.mu)
+	}
+	for want := c.begun + 1; c.done < want; {
+		if c.running {
+			c.cond.Wait()
+			continue
+		}
+		c.running = true
+		c.begun++
+		c.mu.Unlock()
+		runtime.GC()
+		awaitCleanups()
+		c.mu.Lock()
+		c.running = false
+		c.done = c.begun
+		c.cond.Broadcast()
+	}
+}
+
+// awaitCleanups waits until the cleanups that the last GC queued have run, but
+// not longer than maxBarrier: some other package's cleanup may be stuck. When
+// runtime.GC returns they are queued, and most have not run.
+func awaitCleanups() {
+	const maxBarrier = 100 * time.Millisecond
+	samples := []metrics.Sample{
+		{Name: "/gc/cleanups/queued:cleanups"},
+		{Name: "/gc/cleanups/executed:cleanups"},
+	}
+	metrics.Read(samples)
+	queued := samples[0].Value.Uint64()
+	pause := time.Microsecond
+	for start := time.Now(); samples[1].Value.Uint64() < queued && time.Since(start) < maxBarrier; {
+		runtime.Gosched()
+		time.Sleep(pause)
+		pause = min(2*pause, time.Millisecond)
+		metrics.Read(samples[1:])
+	}
+}

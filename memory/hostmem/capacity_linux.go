@@ -1,0 +1,5 @@
+package hostmem
+
+import "os"
+
+func machineMemory() (int64, error) { return linuxMemory(os.DirFS("/")) }

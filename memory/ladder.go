@@ -1,0 +1,221 @@
+package memory
+
+import "errors"
+
+// Rung is a step that an Alloc takes when the cache has no block for it.
+type Rung uint8
+
+// The rungs, in their order. After each one the cache is searched again.
+const (
+	// RungDrain frees what finished events and dead owners have left behind.
+	RungDrain Rung = iota
+	// RungGrow takes a segment upstream. Past the hard budget it waits for a
+	// Go GC first.
+	RungGrow
+	// RungRelease gives cached segments back upstream and grows.
+	RungRelease
+	// RungWait waits for the parked blocks, and grows.
+	RungWait
+	// RungCollect waits for a Go GC, and grows.
+	RungCollect
+	numRungs
+)
+
+// String returns the name of r.
+func (r Rung) String() string {
+	if r < numRungs {
+		return [...]string{"drain", "grow", "release", "wait", "collect"}[r]
+	}
+	return "no rung"
+}
+
+// MarshalText writes the name of r.
+func (r Rung) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// climb is one way up the ladder.
+type climb struct {
+	a *Allocator
+	t *table
+	r request
+
+	reports  [numRungs]RungReport
+	refused  error  // why the last growth failed
+	progress uint64 // the allocator's, as far as the last growth could profit
+}
+
+// RungReport says what a rung did for one request.
+type RungReport struct {
+	Rung   Rung
+	Gained int64 // bytes that became free, or that were given back upstream
+	// Skipped is set where a GC could not help: nothing was allocated since
+	// the last one.
+	Skipped bool
+}
+
+// miss serves a request that the cache could not, or returns an
+// [*OutOfMemoryError].
+func (a *Allocator) miss(t *table, r request) (Block, error) {
+	c := &climb{a: a, t: t, r: r}
+	for rung := RungDrain; rung < numRungs; rung++ {
+		c.reports[rung].Rung = rung
+		if err := c.step(rung); err != nil {
+			return Block{}, err
+		}
+		b, ok := c.search()
+		if !ok && rung > RungDrain {
+			ok = true
+			var err error
+			if b, err = c.grow(rung); err != nil {
+				if !outOfRoom(err) {
+					return Block{}, err
+				}
+				ok, c.refused = false, err
+			}
+		}
+		if ok {
+			a.bookClimb(c, rung)
+			return b, nil
+		}
+	}
+	a.bookClimb(c, numRungs)
+	return Block{}, c.outOfMemory()
+}
+
+// step makes room in the way of a rung.
+func (c *climb) step(rung Rung) (err error) {
+	report := &c.reports[rung]
+	switch rung {
+	case RungDrain:
+		report.Gained, err = c.a.drain()
+	case RungGrow:
+		if c.a.overHardBudget(c.r.growth()) {
+			c.collect(report)
+		}
+	case RungRelease:
+		report.Gained, err = c.a.release(maxRequest)
+	case RungWait:
+		report.Gained, err = c.a.waitForUses()
+	case RungCollect:
+		c.collect(report)
+	}
+	return err
+}
+
+func (c *climb) collect(report *RungReport) {
+	gained, ran := c.a.collect()
+	report.Gained, report.Skipped = gained, !ran
+	if ran {
+		c.a.mu.Lock()
+		c.a.pacer.waited++
+		c.a.mu.Unlock()
+	}
+}
+
+// search looks into the cache again.
+func (c *climb) search() (Block, bool) {
+	c.t.mu.Lock()
+	if i := c.t.take(&c.r); i != 0 {
+		return c.a.hand(c.t, i), true
+	}
+	c.t.mu.Unlock()
+	return Block{}, false
+}
+
+// grow takes a segment. What the rung made free in other segments and streams
+// it first gives back upstream. The last rungs ask the upstream only if
+// somebody has left room since it refused.
+func (c *climb) grow(rung Rung) (Block, error) {
+	switch {
+	case rung == RungGrow:
+		if over := c.a.overPeak(c.r.growth()); over > 0 {
+			if err := c.release(over); err != nil {
+				return Block{}, err
+			}
+		}
+		c.a.mu.Lock()
+		c.progress = c.a.progress
+		c.a.mu.Unlock()
+	case rung > RungRelease:
+		if err := c.release(maxRequest); err != nil {
+			return Block{}, err
+		}
+	}
+	if rung >= RungRelease {
+		progress := c.a.settle()
+		if rung > RungRelease && progress == c.progress {
+			return Block{}, c.refused
+		}
+		c.progress = progress
+	}
+	b, err := c.a.grow(c.t, c.r)
+	if err != errOverLimit {
+		c.progress++ // our own failure leaves no room that was not there before
+	}
+	return b, err
+}
+
+// release gives back segments on the way of another rung.
+func (c *climb) release(target int64) error {
+	gained, err := c.a.release(target)
+	c.reports[RungRelease].Gained += gained
+	return err
+}
+
+// outOfRoom reports whether err of grow means that there is not enough memory.
+func outOfRoom(err error) bool { return err == errOverLimit || errors.Is(err, ErrUpstreamFull) }
+
+// drain frees the blocks of finished events and dead owners.
+func (a *Allocator) drain() (int64, error) {
+	gained := a.drainAbandoned(true)
+	bytes, err := a.drainAllUses(false)
+	return gained + bytes, err
+}
+
+// waitForUses waits for all blocks that are parked and returns their bytes.
+func (a *Allocator) waitForUses() (int64, error) {
+	a.mu.Lock()
+	a.counts.syncs++
+	a.mu.Unlock()
+	return a.drainAllUses(true)
+}
+
+func (a *Allocator) drainAllUses(wait bool) (gained int64, err error) {
+	for _, t := range a.directory.Load().tables {
+		bytes, failed := a.drainUses(t, wait)
+		gained += bytes
+		err = errors.Join(err, failed)
+	}
+	return gained, err
+}
+
+// counts are sums over the life of an allocator, guarded by the device lock.
+type counts struct {
+	retries        int64 // requests that came to RungRelease
+	ooms           int64 // requests that failed for want of memory
+	syncs          int64 // times that all parked blocks were waited for
+	upstreamAllocs int64 // segments taken
+	upstreamFrees  int64 // segments given back
+	rungs          [numRungs]RungStat
+}
+
+// bookClimb counts a climb that ended at a rung, or at the top with none.
+func (a *Allocator) bookClimb(c *climb, served Rung) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if served >= RungRelease {
+		a.counts.retries++
+	}
+	if served == numRungs {
+		a.counts.ooms++
+	}
+	for rung := range c.reports {
+		s := &a.counts.rungs[rung]
+		s.Gained += c.reports[rung].Gained
+		if Rung(rung) <= served {
+			s.Tried++
+		}
+	}
+	if served < numRungs {
+		a.counts.rungs[served].Served++
+	}
+}

@@ -1,0 +1,194 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+
+	"tarn/cuda"
+)
+
+// OutOfMemoryError says that a request could not be served, with all that was
+// known when the last rung of the ladder had failed. It wraps the upstream's
+// error, if it was the upstream that refused.
+type OutOfMemoryError struct {
+	Device string
+	Stream cuda.Stream
+	Pool   string // "small" or "large"
+
+	Requested int64 // bytes that the caller asked for
+	Rounded   int64 // bytes that a block for it has
+	Asked     int64 // bytes of the segment that was asked of the upstream
+
+	DeviceTotal int64 // 0 if the upstream could not say
+	DeviceFree  int64
+	Limit       int64 // 0: none
+
+	Reserved    int64 // bytes held from the upstream
+	Allocated   int64 // bytes in blocks that clients have
+	Pending     int64 // bytes in blocks that wait for other streams
+	Pinned      int64 // free bytes in segments with a block in use
+	OtherFree   int64 // free bytes that belong to other streams or to the other pool
+	LargestFree int64 // largest free block of this stream and pool
+
+	Rungs []RungReport
+	Cause Cause
+	Err   error
+}
+
+// Cause is why a request did not fit.
+type Cause uint8
+
+// The causes. An error has the first that holds.
+const (
+	// CauseTooLarge: an empty device could not serve the request.
+	CauseTooLarge Cause = iota
+	// CauseInUse: blocks in use leave less than the request.
+	CauseInUse
+	// CauseElsewhere: enough bytes are free, but of other streams or of the
+	// other pool, in segments that are in use.
+	CauseElsewhere
+	// CauseFragmented: enough bytes are free, but in pieces.
+	CauseFragmented
+)
+
+// Unwrap returns the error of the upstream, or nil.
+func (e *OutOfMemoryError) Unwrap() error { return e.Err }
+
+// Unallocated returns the bytes that are reserved and not allocated.
+func (e *OutOfMemoryError) Unallocated() int64 { return e.Reserved - e.Allocated }
+
+// Room returns the bytes that could still be taken upstream, so far as is
+// known.
+func (e *OutOfMemoryError) Room() int64 {
+	room := int64(maxRequest)
+	if e.DeviceTotal > 0 {
+		room = e.DeviceFree
+	}
+	if e.Limit > 0 {
+		room = min(room, e.Limit-e.Reserved)
+	}
+	return max(room, 0)
+}
+
+// Error begins as PyTorch's message does and goes on with what that leaves
+// out.
+func (e *OutOfMemoryError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s out of memory. Tried to allocate %s. ", e.Device, formatSize(e.Requested))
+	if e.DeviceTotal > 0 {
+		fmt.Fprintf(&b, "%s has a total capacity of %s of which %s is free. ", e.Device, formatSize(e.DeviceTotal), formatSize(e.DeviceFree))
+	}
+	if e.Limit > 0 {
+		fmt.Fprintf(&b, "%s allowed; ", formatSize(e.Limit))
+	}
+	fmt.Fprintf(&b, "Of the allocated memory %s is allocated by Tarn, and %s is reserved by Tarn but unallocated.\n",
+		formatSize(e.Allocated), formatSize(e.Unallocated()))
+	fmt.Fprintf(&b, "  request: %d bytes, rounded to %d, as a segment of %s, from the %s pool of stream %#x\n",
+		e.Requested, e.Rounded, formatSize(e.Asked), e.Pool, uintptr(e.Stream))
+	fmt.Fprintf(&b, "  free:    the largest block is %s; %s pinned by blocks in use, %s of other streams or the other pool, %s pending\n",
+		formatSize(e.LargestFree), formatSize(e.Pinned), formatSize(e.OtherFree), formatSize(e.Pending))
+	b.WriteString("  tried:   ")
+	for i, r := range e.Rungs {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if r.Skipped {
+			fmt.Fprintf(&b, "%v (nothing to gain)", r.Rung)
+		} else {
+			fmt.Fprintf(&b, "%v (%s)", r.Rung, formatSize(r.Gained))
+		}
+	}
+	cause, help := e.explain()
+	fmt.Fprintf(&b, "\n  cause:   %s\n  help:    %s", cause, help)
+	return b.String()
+}
+
+// explain says in plain words why the request failed and what would help.
+func (e *OutOfMemoryError) explain() (cause, help string) {
+	bound := "device"
+	if e.Limit > 0 && (e.DeviceTotal == 0 || e.Limit-e.Reserved <= e.DeviceFree) {
+		bound = "limit"
+	}
+	switch e.Cause {
+	case CauseTooLarge:
+		return fmt.Sprintf("the request alone is larger than the %s.", bound),
+			"Make the request smaller; nothing that could be freed would serve it."
+	case CauseInUse:
+		missing := e.Rounded - e.Unallocated() + e.Pending - e.Room()
+		cause = fmt.Sprintf("the blocks in use and the request together exceed the %s by %s.", bound, formatSize(missing))
+		if others := e.DeviceTotal - e.DeviceFree - e.Reserved; bound == "device" && others >= missing {
+			return cause, fmt.Sprintf("Other users of the device hold %s; end them, or release tensors and use a smaller batch.", formatSize(others))
+		}
+		if bound == "limit" {
+			return cause, "Release tensors that are no longer needed, use a smaller batch, or raise the limit."
+		}
+		return cause, "Release tensors that are no longer needed (Release, scopes), or use a smaller batch."
+	case CauseElsewhere:
+		return fmt.Sprintf("%s is free but belongs to other streams or the other pool, in segments with blocks in use.", formatSize(e.OtherFree)),
+			"Do the work on fewer streams, or release the blocks that hold those segments."
+	default:
+		return fmt.Sprintf("enough is free, but in pieces: the largest free block is %s.", formatSize(e.LargestFree)),
+			"Allocate long-lived tensors first, release tensors before larger ones are made, or empty the cache between phases."
+	}
+}
+
+// outOfMemory makes the error of a climb that reached the top.
+func (c *climb) outOfMemory() *OutOfMemoryError {
+	a := c.a
+	deviceFree, deviceTotal, err := a.up.MemInfo()
+	if err != nil {
+		deviceFree, deviceTotal = 0, 0
+	}
+	tables := a.lockAll()
+	s := a.stats(tables)
+	bins := &c.t.bins[c.r.pool]
+	largest := bins.largest(&c.t.records)
+	var own int64
+	bins.each(&c.t.records, func(_ uint32, b *block) { own += b.size })
+	a.unlockAll(tables)
+
+	e := &OutOfMemoryError{
+		Device: a.props.Name, Stream: c.t.stream, Pool: c.r.pool.String(),
+		Requested: c.r.size, Rounded: c.r.rounded, Asked: c.r.growth(),
+		DeviceTotal: deviceTotal, DeviceFree: deviceFree, Limit: a.cfg.Limit,
+		Reserved:    s.ReservedBytes.All.Current,
+		Allocated:   s.AllocatedBytes.All.Current,
+		Pending:     s.PendingBytes,
+		Pinned:      s.PinnedBytes,
+		OtherFree:   s.ReservedBytes.All.Current - s.ActiveBytes.All.Current - own,
+		LargestFree: largest,
+		Rungs:       c.reports[:],
+	}
+	if c.refused != errOverLimit {
+		e.Err = c.refused
+	}
+	e.Cause = e.cause(own)
+	return e
+}
+
+// cause finds the cause, given the free bytes of the stream and pool.
+func (e *OutOfMemoryError) cause(own int64) Cause {
+	free := e.Unallocated() - e.Pending + e.Room()
+	switch {
+	case e.DeviceTotal > 0 && e.Rounded > e.DeviceTotal, e.Limit > 0 && e.Rounded > e.Limit:
+		return CauseTooLarge
+	case free < e.Rounded:
+		return CauseInUse
+	case own+e.Room() < e.Rounded:
+		return CauseElsewhere
+	}
+	return CauseFragmented
+}
+
+// formatSize writes bytes as PyTorch's messages do.
+func formatSize(n int64) string {
+	switch {
+	case n <= 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n <= 1<<20:
+		return fmt.Sprintf("%.2f KiB", float64(n)/(1<<10))
+	case n <= 1<<30:
+		return fmt.Sprintf("%.2f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
+}

@@ -1,0 +1,171 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+)
+
+// errOverLimit is why grow does not ask the upstream.
+var errOverLimit = errors.New("memory: the limit leaves no room")
+
+// grow takes a segment upstream and returns its first block, live for r. The
+// error is errOverLimit, one that wraps ErrUpstreamFull, or a fault.
+//
+// The bytes are pledged under the device lock and taken without it, so that a
+// slow upstream holds up nobody whose block is in the cache. The block is
+// carved before others see the segment, or they might take it away.
+func (a *Allocator) grow(t *table, r request) (Block, error) {
+	size := r.growth()
+	if err := a.pledge(size); err != nil {
+		return Block{}, err
+	}
+	ptr, err := a.up.Alloc(size)
+	if err != nil {
+		a.mu.Lock()
+		a.pledged -= size
+		a.land()
+		a.mu.Unlock()
+		return Block{}, err
+	}
+
+	a.mu.Lock()
+	a.pledged -= size
+	if a.closed {
+		a.land()
+		a.mu.Unlock()
+		return Block{}, errors.Join(ErrClosed, a.up.Free(ptr, size))
+	}
+	a.counts.upstreamAllocs++
+	a.segments.add(r.pool, 1)
+	a.reserved.add(r.pool, size)
+	t.mu.Lock()
+	i, b := t.attach(ptr, size, r.pool)
+	t.carve(i, b, &r)
+	a.land()
+	a.mu.Unlock()
+	return a.hand(t, i), nil
+}
+
+// pledge sets size bytes of the limit aside for a call upstream.
+func (a *Allocator) pledge(size int64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return ErrClosed
+	}
+	if a.cfg.Limit > 0 && a.held()+size > a.cfg.Limit {
+		return errOverLimit
+	}
+	a.pledged += size
+	a.inflight++
+	return nil
+}
+
+// held returns the bytes that count against limits: what is reserved and what
+// is on its way. a.mu is held.
+func (a *Allocator) held() int64 { return a.reserved[allPools].current() + a.pledged }
+
+// land notes that a call upstream is over. a.mu is held.
+func (a *Allocator) land() {
+	a.progress++
+	if a.inflight--; a.inflight == 0 {
+		a.settled.Broadcast()
+	}
+}
+
+// settle waits until nobody is in a call upstream and returns the progress
+// made so far. Somebody's failed growth or finished return may have made room
+// that a growth before it did not find.
+func (a *Allocator) settle() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for a.inflight > 0 {
+		a.settled.Wait()
+	}
+	return a.progress
+}
+
+// release gives cached segments without a block in use back to the upstream,
+// until that makes at least target bytes or there are no more. It returns how
+// many it made. A segment that the upstream refuses stays in the cache.
+func (a *Allocator) release(target int64) (gained int64, err error) {
+	for _, t := range a.directory.Load().tables {
+		if gained >= target {
+			break
+		}
+		bytes, failed := a.releaseFrom(t, target-gained)
+		gained += bytes
+		err = errors.Join(err, failed)
+	}
+	return gained, err
+}
+
+func (a *Allocator) releaseFrom(t *table, target int64) (gained int64, err error) {
+	var segments []segment
+	a.mu.Lock()
+	t.mu.Lock()
+	for slot := range t.segments {
+		if target <= 0 {
+			break
+		}
+		if t.detachable(uint32(slot)) {
+			s := t.detach(uint32(slot))
+			segments = append(segments, s)
+			target -= s.size
+		}
+	}
+	t.mu.Unlock()
+	a.depart(segments)
+	a.mu.Unlock()
+	return a.giveBack(t, segments)
+}
+
+// depart notes that segments are in no table any more and go upstream, by
+// giveBack. a.mu is held.
+func (a *Allocator) depart(segments []segment) {
+	if len(segments) > 0 {
+		a.inflight++
+	}
+	for _, s := range segments {
+		a.returning += s.size
+	}
+}
+
+// giveBack returns segments of t that have departed to the upstream. What that
+// refuses becomes part of t again, or if t was closed, stays on its way.
+func (a *Allocator) giveBack(t *table, segments []segment) (gained int64, err error) {
+	if len(segments) == 0 {
+		return 0, nil
+	}
+	for _, s := range segments {
+		failed := a.up.Free(s.base, s.size)
+		a.mu.Lock()
+		if failed == nil {
+			gained += s.size
+			a.returning -= s.size
+			a.counts.upstreamFrees++
+			a.segments.sub(s.pool, 1)
+			a.reserved.sub(s.pool, s.size)
+		} else {
+			err = errors.Join(err, fmt.Errorf("memory: give %s at %#x back to %s: %w", formatSize(s.size), uintptr(s.base), a.props.Name, failed))
+			a.takeBack(t, s)
+		}
+		a.mu.Unlock()
+	}
+	a.mu.Lock()
+	a.land()
+	a.mu.Unlock()
+	return gained, err
+}
+
+// takeBack makes a segment that departed part of t again. a.mu is held.
+func (a *Allocator) takeBack(t *table, s segment) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	a.returning -= s.size
+	i, b := t.attach(s.base, s.size, s.pool)
+	t.bins[s.pool].insert(&t.records, i, b)
+}

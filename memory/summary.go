@@ -1,0 +1,108 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The table of PyTorch's memory_summary: 75 columns between two bars, so that
+// its users find each number where they expect it. What PyTorch does not
+// count comes in rows and lines after its own.
+const (
+	summaryWidth = 75
+	doubleRule   = "==========================================================================="
+	singleRule   = "---------------------------------------------------------------------------"
+)
+
+// Summary returns the books as a table.
+func (a *Allocator) Summary() string { return a.Stats().Summary() }
+
+// Summary returns s as a table.
+func (s Stats) Summary() string {
+	var w summaryWriter
+	w.line(doubleRule)
+	w.line(center("Tarn memory summary, device " + s.Device))
+	w.line(singleRule)
+	w.pair("OOMs", count(s.NumOOMs), "upstream retries", count(s.NumAllocRetries))
+	w.pair("GC released", fmt.Sprintf("%d (%s)", s.GCReleased.Count, formatSize(s.GCReleased.Bytes)),
+		"Go GCs", fmt.Sprintf("%d (%d waited for)", s.Collections.Background+s.Collections.Waited, s.Collections.Waited))
+	w.pair("largest free block", formatSize(s.LargestFree), "pending", formatSize(s.PendingBytes))
+	w.line(doubleRule)
+	w.line("        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ")
+	for _, m := range []struct {
+		name   string
+		family *Family
+		cell   cellFunc
+	}{
+		{"Allocated memory", &s.AllocatedBytes, bytesCell},
+		{"Active memory", &s.ActiveBytes, bytesCell},
+		{"Requested memory", &s.RequestedBytes, bytesCell},
+		{"Reserved memory", &s.ReservedBytes, bytesCell},
+		{"Non-releasable memory", &s.InactiveSplitBytes, bytesCell},
+		{"Allocations", &s.Allocation, countCell},
+		{"Active allocs", &s.Active, countCell},
+		{"Reserved segments", &s.Segment, countCell},
+		{"Non-releasable allocs", &s.InactiveSplit, countCell},
+	} {
+		w.line(singleRule)
+		w.row(m.name, m.family.All, m.family.All, m.cell)
+		w.row("      from large pool", m.family.Large, m.family.All, m.cell)
+		w.row("      from small pool", m.family.Small, m.family.All, m.cell)
+	}
+	for i, t := range s.Tags {
+		if i == 0 {
+			w.line(singleRule)
+		}
+		w.row("Tag "+t.Tag, t.Bytes, t.Bytes, bytesCell)
+	}
+	w.line(doubleRule)
+	return w.b.String()
+}
+
+type summaryWriter struct{ b strings.Builder }
+
+func (w *summaryWriter) line(text string) { fmt.Fprintf(&w.b, "|%s|\n", text) }
+
+// pair writes two facts in the two halves of a line.
+func (w *summaryWriter) pair(name1, value1, name2, value2 string) {
+	w.line(fmt.Sprintf(" %18s: %-15s | %18s: %-16s ", name1, value1, name2, value2))
+}
+
+// row writes the four numbers of s, each in the unit that suits the same
+// number of all.
+func (w *summaryWriter) row(name string, s, all Stat, cell cellFunc) {
+	w.line(fmt.Sprintf(" %-21.21s | %s | %s | %s | %s ", name,
+		cell(s.Current, all.Current), cell(s.Peak, all.Peak),
+		cell(s.Allocated, all.Allocated), cell(s.Freed, all.Freed)))
+}
+
+// cellFunc writes n in 10 columns, in the unit that suits reference.
+type cellFunc func(n, reference int64) string
+
+func bytesCell(n, reference int64) string {
+	units := []string{"B  ", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	unit := 0
+	for ; reference >= 768<<10 && unit < len(units)-1; unit++ {
+		n >>= 10
+		reference >>= 10
+	}
+	return fmt.Sprintf("%6d %s", n, units[unit])
+}
+
+func countCell(n, reference int64) string {
+	units := []string{" ", "K", "M"}
+	unit := 0
+	for ; reference >= 750_000 && unit < len(units)-1; unit++ {
+		n /= 1000
+		reference /= 1000
+	}
+	return fmt.Sprintf("%7d %s ", n, units[unit])
+}
+
+func count(n int64) string { return fmt.Sprint(n) }
+
+// center puts text into the middle of a line, the odd space on the right.
+func center(text string) string {
+	left := max(summaryWidth-len(text), 0) / 2
+	return fmt.Sprintf("%*s%-*s", left, "", summaryWidth-left, text)
+}

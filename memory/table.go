@@ -1,0 +1,223 @@
+package memory
+
+import (
+	"sync"
+
+	"tarn/cuda"
+)
+
+// table has the blocks of one stream: the records, the segments that they
+// tile, the bins of the free ones and the books. Its methods are the mechanism
+// (take, give, split, coalesce); when they are called is decided in
+// allocator.go and ladder.go. See doc.go.
+type table struct {
+	id     uint32 // unique in the process, so that foreign handles are known
+	stream cuda.Stream
+
+	mu sync.Mutex // guards all below
+
+	records  records
+	bins     [numPools]bins
+	segments []segment // slots; a vacant one has size 0
+	vacant   []uint32  // the vacant slots
+
+	books books
+	tags  [maxTags]counter // requested bytes of active blocks
+	waste waste
+
+	parked  int         // blocks in stateParked
+	queues  []*useQueue // the events that they wait for
+	settled sync.Cond   // on mu: some queue is no longer busy
+
+	published published
+	closed    bool // by Close; then there are no records and no segments
+}
+
+func newTable(id uint32, s cuda.Stream) *table {
+	t := &table{id: id, stream: s}
+	t.settled.L = &t.mu
+	return t
+}
+
+// segment is a range that one call upstream returned. Blocks tile it.
+type segment struct {
+	base cuda.DevicePtr
+	size int64
+	head uint32 // the block at base; it never changes, since a split keeps the front and a merge too
+	pool poolKind
+}
+
+// take finds a free block for r and makes it live. It returns 0 if there is
+// none.
+func (t *table) take(r *request) uint32 {
+	bins := &t.bins[r.pool]
+	i := bins.find(&t.records, r.rounded)
+	if i != 0 {
+		b := t.records.at(i)
+		bins.remove(&t.records, b)
+		t.carve(i, b, r)
+	}
+	return i
+}
+
+// carve makes b, free and in no bin, live for r. What it has to spare goes
+// back into the bins.
+func (t *table) carve(i uint32, b *block, r *request) {
+	spare := b.size - r.rounded
+	wasWhole := b.whole()
+	switch {
+	case r.pool.splits(spare):
+		t.split(i, b, r.rounded)
+		if wasWhole {
+			t.books[inactiveSplit].add(r.pool, 1)
+			t.books[inactiveSplitBytes].add(r.pool, spare)
+		} else {
+			t.books[inactiveSplitBytes].sub(r.pool, r.rounded)
+		}
+	case !wasWhole:
+		t.books[inactiveSplit].sub(r.pool, 1)
+		t.books[inactiveSplitBytes].sub(r.pool, b.size)
+	}
+	b.state, b.requested, b.tag = stateLive, r.size, r.tag
+	t.books[allocation].add(r.pool, 1)
+	t.books[allocatedBytes].add(r.pool, b.size)
+	t.books[active].add(r.pool, 1)
+	t.books[activeBytes].add(r.pool, b.size)
+	t.books[requestedBytes].add(r.pool, r.size)
+	t.tags[r.tag].add(r.size)
+}
+
+// split cuts b down to size. The tail becomes a free block.
+func (t *table) split(i uint32, b *block, size int64) {
+	j, tail := t.records.get()
+	tail.ptr, tail.size = b.ptr+cuda.DevicePtr(size), b.size-size
+	tail.segment, tail.pool, tail.state = b.segment, b.pool, stateFree
+	tail.prev, tail.next = i, b.next
+	if b.next != 0 {
+		t.records.at(b.next).prev = j
+	}
+	b.next, b.size = j, size
+	t.bins[b.pool].insert(&t.records, j, tail)
+}
+
+// end ends the client's hold of b. The bytes stay active until give.
+func (t *table) end(b *block) {
+	b.endGeneration()
+	t.books[allocation].sub(b.pool, 1)
+	t.books[allocatedBytes].sub(b.pool, b.size)
+}
+
+// give makes b, whose client and uses are gone, a free block.
+func (t *table) give(i uint32, b *block) {
+	p := b.pool
+	t.books[active].sub(p, 1)
+	t.books[activeBytes].sub(p, b.size)
+	t.books[requestedBytes].sub(p, b.requested)
+	t.tags[b.tag].sub(b.requested)
+	b.state, b.requested, b.tag = stateFree, 0, Untagged
+	t.coalesce(i, b)
+}
+
+// coalesce joins b with the free ones of its two neighbours and puts the
+// result into its bin. Blocks of two segments are never joined, although their
+// addresses may touch: each segment goes back upstream on its own.
+func (t *table) coalesce(i uint32, b *block) {
+	p := b.pool
+	bins := &t.bins[p]
+	var blocks, bytes int64 // change of what is inactive and split
+	if b.next != 0 {
+		if next := t.records.at(b.next); next.state == stateFree {
+			blocks, bytes = blocks-1, bytes-next.size
+			bins.remove(&t.records, next)
+			t.merge(i, b, next)
+		}
+	}
+	if b.prev != 0 {
+		if prev := t.records.at(b.prev); prev.state == stateFree {
+			blocks, bytes = blocks-1, bytes-prev.size
+			bins.remove(&t.records, prev)
+			i = b.prev
+			t.merge(i, prev, b)
+			b = prev
+		}
+	}
+	if !b.whole() {
+		blocks, bytes = blocks+1, bytes+b.size
+	}
+	bins.insert(&t.records, i, b)
+	if blocks != 0 {
+		t.books[inactiveSplit].move(p, blocks)
+	}
+	if bytes != 0 {
+		t.books[inactiveSplitBytes].move(p, bytes)
+	}
+}
+
+// merge appends next to b, record i. The record of next is unused afterwards.
+func (t *table) merge(i uint32, b, next *block) {
+	gone := b.next
+	b.size += next.size
+	b.next = next.next
+	if b.next != 0 {
+		t.records.at(b.next).prev = i
+	}
+	t.records.put(gone)
+}
+
+// attach makes a range from upstream a segment of one free block, in no bin.
+func (t *table) attach(base cuda.DevicePtr, size int64, p poolKind) (uint32, *block) {
+	i, b := t.records.get()
+	slot := uint32(len(t.segments))
+	if n := len(t.vacant); n > 0 {
+		slot = t.vacant[n-1]
+		t.vacant = t.vacant[:n-1]
+	} else {
+		t.segments = append(t.segments, segment{})
+	}
+	t.segments[slot] = segment{base: base, size: size, head: i, pool: p}
+	b.ptr, b.size, b.segment, b.pool, b.state = base, size, slot, p, stateFree
+	return i, b
+}
+
+// detach takes out a segment that is one free block.
+func (t *table) detach(slot uint32) segment {
+	s := t.segments[slot]
+	t.bins[s.pool].remove(&t.records, t.records.at(s.head))
+	t.records.put(s.head)
+	t.segments[slot] = segment{}
+	t.vacant = append(t.vacant, slot)
+	return s
+}
+
+// detachable reports whether a slot has a segment that is one free block.
+func (t *table) detachable(slot uint32) bool {
+	s := &t.segments[slot]
+	if s.size == 0 {
+		return false
+	}
+	b := t.records.at(s.head)
+	return b.state == stateFree && b.whole()
+}
+
+// handle names record i as it is now.
+func (t *table) handle(i uint32) Handle {
+	return Handle{table: t.id, index: i, generation: t.records.at(i).generation}
+}
+
+// block describes record i, which is live.
+func (t *table) block(i uint32) Block {
+	b := t.records.at(i)
+	return Block{Handle: t.handle(i), Ptr: b.ptr, Size: b.size}
+}
+
+// lookup returns the live block of h, or why there is none.
+func (t *table) lookup(h Handle) (*block, error) {
+	if !t.records.has(h.index) {
+		return nil, ErrForeignBlock
+	}
+	b := t.records.at(h.index)
+	if b.generation != h.generation || b.state != stateLive {
+		return nil, ErrStaleHandle
+	}
+	return b, nil
+}

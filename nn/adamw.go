@@ -1,0 +1,63 @@
+package nn
+
+import (
+	"errors"
+
+	"tarn/tensor"
+)
+
+// AdamWOptions are the settings of AdamW, with PyTorch's meaning. Start from
+// [DefaultAdamW].
+type AdamWOptions struct {
+	LR           float64
+	Beta1, Beta2 float64
+	Eps          float64
+	WeightDecay  float64
+}
+
+// DefaultAdamW returns PyTorch's defaults.
+func DefaultAdamW() AdamWOptions {
+	return AdamWOptions{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 1e-2}
+}
+
+// AdamW is Adam with decoupled weight decay (Loshchilov and Hutter, 2019), as
+// PyTorch's.
+type AdamW struct {
+	parameters
+	Options AdamWOptions // may be changed between steps
+
+	first, second []*tensor.Tensor
+	step          int64
+}
+
+// NewAdamW returns an AdamW over params.
+func NewAdamW(params []Parameter, o AdamWOptions) (*AdamW, error) {
+	err := errors.Join(parameters(params).check(), atLeast0("LR", o.LR), below1("Beta1", o.Beta1),
+		below1("Beta2", o.Beta2), atLeast0("Eps", o.Eps), atLeast0("WeightDecay", o.WeightDecay))
+	if err != nil {
+		return nil, err
+	}
+	return &AdamW{parameters: params, Options: o}, nil
+}
+
+// Step updates every parameter that has a gradient.
+func (a *AdamW) Step() error {
+	params, states, err := a.ready(&a.first, &a.second)
+	if err != nil {
+		return err
+	}
+	o := a.Options
+	h := tensor.AdamW{LR: o.LR, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, WeightDecay: o.WeightDecay, Step: a.step + 1}
+	if err := tensor.StepAdamW(params, states[0], states[1], h); err != nil {
+		return err
+	}
+	a.step++
+	return nil
+}
+
+// Release ends the handles on the optimiser's state.
+func (a *AdamW) Release() error {
+	err := releaseAll(a.first, a.second)
+	a.first, a.second, a.step = nil, nil, 0
+	return err
+}

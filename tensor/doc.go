@@ -1,0 +1,30 @@
+// Package tensor has n-dimensional arrays in device memory, the ops on them,
+// and reverse-mode gradients.
+//
+// A [Tensor] is a small handle: a geometry on a shared [Storage], which is one
+// block of the device's caching allocator. State travels with the handle, since
+// Go has no goroutine-local state: x.On(stream), x.NoGrad(), x.In(scope) give
+// another handle, and results inherit from their operands by one rule (see
+// join in env.go). So there is no current stream, grad mode or scope to set
+// and forget.
+//
+// # Memory
+//
+// The garbage collector does not see device memory. In order of preference:
+//   - Scopes. A training step opens one, puts its input in, and closes it.
+//   - Release, for a tensor that is large and known to be done with.
+//   - Neither: a storage that nobody reaches is freed by the garbage collector,
+//     which the allocator starts itself when device memory asks for it. Memory
+//     stays bounded; memory.Stats counts what had to be freed so.
+//
+// The library releases each temporary of its own as soon as its last reader is
+// launched.
+//
+// # Errors
+//
+// An op that fails returns a tensor that carries the first cause; ops on it do
+// nothing and pass it on, and whatever reads data returns it: Item, Data,
+// Backward, an optimiser's step. So a chain of ops needs one check, at its end.
+// In-place ops return an error. Panics are for misuse in code, such as a nil
+// tensor.
+package tensor

@@ -1,0 +1,160 @@
+package tensor
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"tarn/kernels"
+)
+
+// node is one recorded op: what its backward needs, and where the gradients of
+// its operands go. It is made complete and changes only when backward goes
+// over it.
+type node struct {
+	def    *opDef
+	id     uint64 // later ops have larger ids, so ids order the graph
+	stream *Stream
+	slots  [4]slot // the operands, then one for what the op saves of its result
+	n      int     // operands
+	result kernels.View
+	attr   nodeAttr
+
+	// refs counts the handles on the result and the nodes that use it. At zero
+	// nothing can go back over this node, so it lets go of what it saved.
+	refs atomic.Int32
+
+	// Used by the one backward that goes over the node.
+	grad *Tensor // the gradients that arrived so far, added up
+	done bool
+}
+
+// nodeAttr is what an op's backward needs beside tensors.
+type nodeAttr struct {
+	alpha float64
+	dim   [2]int
+	start int
+	step  int
+	relu  bool
+}
+
+// slot is an operand as the node knows it: its geometry always, its storage
+// where backward reads its values, and what made it where it needs a gradient.
+type slot struct {
+	view    kernels.View
+	storage *Storage // held; nil unless saved
+	version uint32   // of storage, when it was saved
+	node    *node    // refs counted
+	leaf    *leaf
+}
+
+const resultSlot = 3
+
+var lastNode atomic.Uint64
+
+// newNode records c: where gradients go, and nothing saved yet.
+func newNode(c *call) *node {
+	n := &node{def: c.def, id: lastNode.Add(1), stream: c.stream, n: c.n, result: c.out.view}
+	n.refs.Store(1)
+	for i, t := range c.operands[:c.n] {
+		s := &n.slots[i]
+		s.view = t.view
+		if t.env.get().noGrad {
+			continue
+		}
+		if t.node != nil {
+			s.node = t.node
+			t.node.refs.Add(1)
+		}
+		s.leaf = t.leaf
+	}
+	return n
+}
+
+// needs reports whether operand i wants a gradient.
+func (n *node) needs(i int) bool { return n.slots[i].node != nil || n.slots[i].leaf != nil }
+
+// save keeps t's values in slot i until backward has read them.
+func (n *node) save(i int, t *Tensor) {
+	s := &n.slots[i]
+	s.view, s.storage, s.version = t.view, t.storage.retain(), t.storage.version.Load()
+}
+
+// drop ends one reference. The last one releases what the node saved and lets
+// go of the nodes behind it.
+func (n *node) drop() {
+	if n.refs.Add(-1) == 0 {
+		n.free()
+	}
+}
+
+// free lets go of all that n holds; a second time does nothing.
+func (n *node) free() error {
+	var first error
+	for i := range n.slots {
+		s := &n.slots[i]
+		if st := s.storage; st != nil {
+			s.storage = nil
+			if err := st.drop(); err != nil && first == nil {
+				first = err
+			}
+		}
+		if behind := s.node; behind != nil {
+			s.node = nil
+			behind.drop()
+		}
+		s.leaf = nil
+	}
+	n.done = true
+	return first
+}
+
+// gradients is one node's turn in a backward.
+type gradients struct {
+	*node
+	env *env // of all gradients made here: the forward op's stream, the loss's scope
+	// up is the gradient of the result. The engine owns it.
+	up  *Tensor
+	out [3]*Tensor
+}
+
+// put gives operand i its gradient, whose hold passes to the engine.
+func (g *gradients) put(i int, t *Tensor) { g.out[i] = t }
+
+// saved returns a handle on what slot i saved, or a tensor that carries an
+// error where it was changed in place since.
+func (g *gradients) saved(i int) *Tensor {
+	s := &g.slots[i]
+	t := &Tensor{dev: g.stream.dev, storage: s.storage, env: g.env, view: s.view}
+	if now := s.storage.version.Load(); now != s.version {
+		t.err = newError(g.def.name+" backward", fmt.Errorf(
+			"%w: a tensor that backward needs was changed in place %d times since", ErrInPlace, now-s.version), t)
+	}
+	return t
+}
+
+// sole reports whether t's storage has no other holder and t covers it, so
+// that it may be written over or handed on.
+func (t *Tensor) sole() bool {
+	return t.err == nil && t.storage.holds.Load() == 1 && t.view.Contiguous() &&
+		uintptr(t.storage.block.Ptr) == t.view.Ptr
+}
+
+// alias returns another handle on t with a hold of its own.
+func (t *Tensor) alias() *Tensor {
+	if t.err != nil {
+		return t
+	}
+	return &Tensor{dev: t.dev, storage: t.storage.retain(), env: t.env, view: t.view}
+}
+
+// sumTo adds t up over the dims that operand i was broadcast along, and
+// releases t where the result is another tensor.
+func (g *gradients) sumTo(i int, t *Tensor) *Tensor {
+	want := &g.slots[i].view
+	if t.err != nil || t.view.SameDims(want) {
+		return t
+	}
+	sum := sumToShape(t, want)
+	t.Release()
+	return sum
+}

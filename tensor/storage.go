@@ -1,0 +1,157 @@
+package tensor
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"tarn/cuda"
+	"tarn/memory"
+)
+
+// Storage is the bytes that tensors share: one block of the device's
+// allocator and the record of who uses it. A handle, a view and a graph node
+// each hold it; the last one to let go frees the block. Who forgets to let go
+// is caught by the storage's scope, or without one by the garbage collector.
+type Storage struct {
+	dev   *Device
+	block memory.Block
+	home  *Stream // the stream that the block was allocated on
+	holds atomic.Int32
+	// version counts in-place changes, so that backward sees that what it
+	// saved is no longer what it was.
+	version atomic.Uint32
+	freed   atomic.Bool
+
+	// scope and slot say who frees the block at the latest; nil: the garbage
+	// collector, by cleanup. Guarded by scope.mu where there is a scope, else
+	// changed only by the owner (see Scope.Keep).
+	scope   *Scope
+	slot    int
+	cleanup runtime.Cleanup
+
+	// The uses that a later use may have to wait for; empty where the device
+	// runs ops at once.
+	mu    sync.Mutex
+	write use   // the last write
+	reads []use // the last read after it, of each stream that read
+}
+
+// newStorage allocates size bytes on the stream. The caller owns the one hold.
+func newStorage(s *Stream, scope *Scope, size int64, tag memory.Tag) (*Storage, error) {
+	block, err := s.dev.mem.Alloc(size, s.id, tag)
+	if err != nil {
+		return nil, err
+	}
+	st := &Storage{dev: s.dev, block: block, home: s}
+	st.holds.Store(1)
+	if scope == nil {
+		st.guard()
+		return st, nil
+	}
+	if err := scope.add(st); err != nil {
+		return nil, errors.Join(err, s.dev.mem.Free(block.Handle))
+	}
+	return st, nil
+}
+
+func (st *Storage) retain() *Storage {
+	st.holds.Add(1)
+	return st
+}
+
+// drop ends one hold; the last one frees the block.
+func (st *Storage) drop() error {
+	if st.holds.Add(-1) > 0 {
+		return nil
+	}
+	if st.scope != nil {
+		st.scope.remove(st)
+	}
+	return st.free()
+}
+
+// free gives the block back, once, in stream order: other streams that still
+// use it are named to the allocator, which holds the block until they are done.
+func (st *Storage) free() error {
+	if st.freed.Swap(true) {
+		return nil
+	}
+	if st.scope == nil {
+		st.cleanup.Stop()
+	}
+	if !st.dev.async {
+		return st.dev.mem.Free(st.block.Handle)
+	}
+	return st.dev.mem.Free(st.block.Handle, st.visitors()...)
+}
+
+// visitors returns the streams other than home that the storage was used on.
+func (st *Storage) visitors() []cuda.Stream {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	var ids []cuda.Stream
+	if st.write.stream != nil && st.write.stream != st.home {
+		ids = append(ids, st.write.stream.id)
+	}
+	for _, r := range st.reads {
+		if r.stream != st.home && r.stream != st.write.stream {
+			ids = append(ids, r.stream.id)
+		}
+	}
+	return ids
+}
+
+// before returns the uses that a launch on s must wait for: a reader waits for
+// the last write, a writer for the reads since as well.
+func (st *Storage) before(s *Stream, writes bool, buf []use) []use {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.write.stream != nil && st.write.stream != s {
+		buf = append(buf, st.write)
+	}
+	if writes {
+		for _, r := range st.reads {
+			if r.stream != s {
+				buf = append(buf, r)
+			}
+		}
+	}
+	return buf
+}
+
+// record notes the use u.
+func (st *Storage) record(u use, writes bool) {
+	st.mu.Lock()
+	visits := u.stream != st.home && st.scope == nil
+	if writes {
+		visits = visits && st.write.stream != u.stream
+		st.write, st.reads = u, st.reads[:0]
+	} else {
+		found := false
+		for i := range st.reads {
+			if st.reads[i].stream == u.stream {
+				st.reads[i], found = u, true
+			}
+		}
+		if !found {
+			st.reads = append(st.reads, u)
+		}
+		visits = visits && !found
+	}
+	st.mu.Unlock()
+	if visits {
+		st.reguard()
+	}
+}
+
+// whyFreed says how the storage went: with its scope, or by a Release of
+// another handle's.
+func (st *Storage) whyFreed() error {
+	if sc := st.scope; sc != nil && sc.closed.Load() {
+		return fmt.Errorf("%w: %v is closed", ErrReleased, sc)
+	}
+	return ErrReleased
+}
