@@ -137,6 +137,26 @@ func checkGroups(id ID, a *Args) *Error {
 	return nil
 }
 
+// checkAddresses demands that operands with elements have an address that is
+// a multiple of the element size.
+func checkAddresses(id ID, a *Args) *Error {
+	for i := range a.Out {
+		if badAddress(&a.Out[i]) {
+			return fail(id, ErrAddress, "out[%d] %v at %#x", i, a.Out[i], a.Out[i].Ptr)
+		}
+	}
+	for i := range a.In {
+		if badAddress(&a.In[i]) {
+			return fail(id, ErrAddress, "in[%d] %v at %#x", i, a.In[i], a.In[i].Ptr)
+		}
+	}
+	return nil
+}
+
+func badAddress(v *View) bool {
+	return (v.Ptr == 0 || v.Ptr&uintptr(v.DType.Size()-1) != 0) && v.Len() > 0
+}
+
 // checkOverlap demands that outputs meet neither each other nor an input. For
 // an optimiser step it looks within each parameter.
 func checkOverlap(id ID, a *Args) *Error {

@@ -35,13 +35,13 @@ type Allocator struct {
 
 	directory atomic.Pointer[directory] // of the tables; stored with mu held
 	abandoned abandoned
-	peaks     peaks
 
 	mu       sync.Mutex // the device lock; guards all below
 	settled  sync.Cond  // on mu: inflight fell to 0
 	closed   bool
 	segments pooled
 	reserved pooled // bytes, with those that are on their way back
+	peaks    sums   // of the sums over all tables
 	// What is under way upstream, by goroutines that dropped the lock.
 	pledged   int64  // bytes that were asked for
 	returning int64  // bytes that are no longer in a table and not yet returned
@@ -117,13 +117,14 @@ func (a *Allocator) Alloc(size int64, s cuda.Stream, tag Tag) (Block, error) {
 // return.
 func (a *Allocator) hand(t *table, i uint32) Block {
 	b := t.block(i)
-	if t.published.due(t) {
-		t.publish(&a.peaks)
-	}
-	pastMark := t.unreleased() > t.waste.mark
+	overSoft := t.unreleased() > t.waste.softMark
+	overMark := t.overMark()
 	t.mu.Unlock()
-	if pastMark {
+	if overSoft {
 		a.checkSoftBudget()
+	}
+	if overMark {
+		a.checkPeaks()
 	}
 	if invariants.Enabled {
 		a.verify()
@@ -160,10 +161,11 @@ func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
 	}
 	t.end(b)
 	t.give(h.index, b)
-	if t.published.due(t) {
-		t.publish(&a.peaks)
-	}
+	overMark := t.overMark()
 	t.mu.Unlock()
+	if overMark {
+		a.checkPeaks()
+	}
 	if invariants.Enabled {
 		a.verify()
 	}
@@ -194,9 +196,14 @@ func (a *Allocator) newTable(s cuda.Stream) (*table, error) {
 		return t, nil
 	}
 	t := newTable(tableIDs.Add(1), s)
-	d = d.with(t)
-	a.directory.Store(d)
-	a.share(d.tables)
+	lockTables(d.tables)
+	if len(d.tables) == 1 {
+		a.peaks.take(d.tables[0])
+	}
+	all := d.with(t)
+	a.observePeaks(all.tables)
+	unlockTables(d.tables)
+	a.directory.Store(all)
 	a.markTables()
 	return t, nil
 }
@@ -206,17 +213,25 @@ func (a *Allocator) newTable(s cuda.Stream) (*table, error) {
 func (a *Allocator) lockAll() []*table {
 	a.mu.Lock()
 	tables := a.directory.Load().tables
-	for _, t := range tables {
-		t.mu.Lock()
-	}
+	lockTables(tables)
 	return tables
 }
 
 func (a *Allocator) unlockAll(tables []*table) {
+	unlockTables(tables)
+	a.mu.Unlock()
+}
+
+func lockTables(tables []*table) {
+	for _, t := range tables {
+		t.mu.Lock()
+	}
+}
+
+func unlockTables(tables []*table) {
 	for _, t := range tables {
 		t.mu.Unlock()
 	}
-	a.mu.Unlock()
 }
 
 // EmptyCache gives all segments with no block in use back to the upstream. It

@@ -100,6 +100,7 @@ func mutexPairs() time.Duration {
 
 // report turns the time of a benchmark into that of a pair.
 func report(b *testing.B, pairs int) {
+	b.StopTimer()
 	elapsed := b.Elapsed()
 	pair := float64(elapsed.Nanoseconds()) / float64(pairs)
 	b.ReportMetric(pair, "ns/pair")

@@ -231,7 +231,8 @@ func (c *checker) records(t *table, w *walk) {
 
 // books compares the counters with what the walk found.
 func (c *checker) books(t *table, w *walk) {
-	now := t.currents()
+	var now sums
+	now.add(t)
 	for f := range now.books {
 		for p := range now.books[f] {
 			c.equal(fmt.Sprintf("stream %#x, family %d, pool %d", t.stream, f, p), now.books[f][p], w.sums.books[f][p])

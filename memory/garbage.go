@@ -117,9 +117,6 @@ func (a *Allocator) freeAbandoned(handles []Handle) (n int, gained int64) {
 		t.end(b)
 		t.give(h.index, b)
 	}
-	if t.published.due(t) {
-		t.publish(&a.peaks)
-	}
 	return n, gained
 }
 
@@ -160,7 +157,7 @@ func (a *Allocator) parkAbandoned(v visited) {
 // by the table's lock.
 type waste struct {
 	blocks, bytes int64 // freed through Abandon since the start
-	mark          int64 // unreleased() above which the soft budget is looked at
+	softMark      int64 // unreleased() above which the soft budget is looked at
 }
 
 // unreleased returns the bytes that were allocated in t since the start, less
@@ -245,9 +242,9 @@ func (a *Allocator) markTables() {
 	for _, t := range tables {
 		t.mu.Lock()
 		if a.cfg.NoBackgroundGC {
-			t.waste.mark = math.MaxInt64
+			t.waste.softMark = math.MaxInt64
 		} else {
-			t.waste.mark = t.unreleased() + max(left, a.pacer.soft/8)/int64(len(tables))
+			t.waste.softMark = t.unreleased() + max(left, a.pacer.soft/8)/int64(len(tables))
 		}
 		t.mu.Unlock()
 	}

@@ -1,146 +1,103 @@
 package memory
 
-import "sync"
+import "math"
 
 // The peak of a sum over streams is not the sum of their peaks, and a counter
 // that all streams share would cost each Alloc a fight for its cache line. So
-// a table publishes its currents now and then: when its active bytes have
-// moved by a step since it last did. Between, the device's peak may miss, or
-// see too late, one step a table.
+// each table has a mark for its active bytes, and the marks are such that
+// while all tables stay below them the sum cannot have passed its peak, but
+// for a slack. Who passes its mark takes all locks and adds up. Once the
+// tables have been at their peaks together nobody does any more.
 //
-// An allocator with one table publishes nothing: its peaks are the table's,
-// and exact.
+// The other counters are summed at the same moments. With one table there is
+// nothing to sum: the peaks are the table's own.
 
-// publishStep is the least change of active bytes that is published, and
-// publishPart the part of the table's own peak that is as good a reason: big
-// tensors move more than 1 MiB each time.
+// minSlack and slackPart say by how much a table's mark may lie above what
+// keeps the sum below its peak: 1 MiB, or an equal share of 1/32 of the peak.
+// With no slack, a peak that rises would call for all locks each time.
 const (
-	publishStep = 1 << 20
-	publishPart = 64
+	minSlack  = 1 << 20
+	slackPart = 32
 )
 
-// sums are currents, or peaks, of all that tables count.
+// observePeaks brings the peaks of the sums up to date and sets the marks. All
+// locks are held.
+func (a *Allocator) observePeaks(tables []*table) {
+	var now sums
+	for _, t := range tables {
+		now.add(t)
+	}
+	a.peaks.raise(&now)
+	if len(tables) == 1 {
+		return
+	}
+	var peaks int64 // the sum of what the tables reached alone
+	for _, t := range tables {
+		peaks += t.books[activeBytes][allPools].peak
+	}
+	n := int64(len(tables))
+	peak := a.peaks.books[activeBytes][allPools]
+	slack := max(minSlack, peak/slackPart/n)
+	room := max((peak-now.books[activeBytes][allPools])/n, slack)
+	for _, t := range tables {
+		c := &t.books[activeBytes][allPools]
+		if t.mark = c.current() + room; peaks <= peak+n*slack {
+			t.mark = c.peak
+		}
+	}
+}
+
+// checkPeaks is called, with no lock held, after a table has passed its mark.
+func (a *Allocator) checkPeaks() {
+	tables := a.lockAll()
+	defer a.unlockAll(tables)
+	a.observePeaks(tables)
+}
+
+// overMark reports whether t has passed its mark. t.mu is held.
+func (t *table) overMark() bool { return t.books[activeBytes][allPools].current() > t.mark }
+
+// noMark is the mark of a table that is alone.
+const noMark = math.MaxInt64
+
+// sums have a number for each counter that tables keep.
 type sums struct {
 	books [numFamilies][numPools + 1]int64
 	tags  [maxTags]int64
 }
 
-// peaks are the sums over all tables. The lock is taken last of all, for a
-// few instructions.
-type peaks struct {
-	mu            sync.Mutex // guards all below
-	on            bool       // there is more than one table
-	current, peak sums
-}
-
-// published is what a table has told. It is guarded by the table's lock.
-type published struct {
-	on   bool
-	at   int64 // active bytes when it last published
-	step int64 // change that calls for it again
-	sums sums
-}
-
-// due reports whether t has to publish. t.mu is held.
-func (p *published) due(t *table) bool {
-	if !p.on {
-		return false
-	}
-	moved := t.books[activeBytes][allPools].current() - p.at
-	return moved >= p.step || moved <= -p.step
-}
-
-// publish tells the device what changed since the last time. t.mu is held.
-func (t *table) publish(device *peaks) {
-	now := t.currents()
-	last := &t.published.sums
-	device.mu.Lock()
-	for f := range now.books {
-		for p := range now.books[f] {
-			c := &device.current.books[f][p]
-			*c += now.books[f][p] - last.books[f][p]
-			device.peak.books[f][p] = max(device.peak.books[f][p], *c)
+// add adds what the counters of t say now. t.mu is held.
+func (s *sums) add(t *table) {
+	for f := range s.books {
+		for p := range s.books[f] {
+			s.books[f][p] += t.books[f][p].current()
 		}
 	}
-	for i := range now.tags {
-		c := &device.current.tags[i]
-		*c += now.tags[i] - last.tags[i]
-		device.peak.tags[i] = max(device.peak.tags[i], *c)
+	for i := range s.tags {
+		s.tags[i] += t.tags[i].current()
 	}
-	device.mu.Unlock()
-	bytes := &t.books[activeBytes][allPools]
-	t.published.sums = now
-	t.published.at = bytes.current()
-	t.published.step = max(publishStep, bytes.peak/publishPart)
 }
 
-func (t *table) currents() (s sums) {
-	for f := range t.books {
-		for p := range t.books[f] {
-			s.books[f][p] = t.books[f][p].current()
+// raise makes s the greater of s and now, number by number.
+func (s *sums) raise(now *sums) {
+	for f := range s.books {
+		for p := range s.books[f] {
+			s.books[f][p] = max(s.books[f][p], now.books[f][p])
 		}
 	}
-	for i := range t.tags {
-		s.tags[i] = t.tags[i].current()
-	}
-	return s
-}
-
-// share makes all tables publish as soon as there are two. Until then the
-// peaks of the first are the device's. a.mu is held.
-func (a *Allocator) share(tables []*table) {
-	if len(tables) < 2 {
-		return
-	}
-	for i, t := range tables {
-		t.mu.Lock()
-		if !t.published.on {
-			t.published.on = true
-			t.publish(&a.peaks)
-			if i == 0 {
-				a.peaks.raise(t)
-			}
-		}
-		t.mu.Unlock()
+	for i := range s.tags {
+		s.tags[i] = max(s.tags[i], now.tags[i])
 	}
 }
 
-// raise takes over the peaks of the only table so far. t.mu is held.
-func (p *peaks) raise(t *table) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.on = true
-	for f := range t.books {
-		for i := range t.books[f] {
-			p.peak.books[f][i] = max(p.peak.books[f][i], t.books[f][i].peak)
+// take makes s the peaks of t, which has been alone so far. t.mu is held.
+func (s *sums) take(t *table) {
+	for f := range s.books {
+		for p := range s.books[f] {
+			s.books[f][p] = t.books[f][p].peak
 		}
 	}
-	for i := range t.tags {
-		p.peak.tags[i] = max(p.peak.tags[i], t.tags[i].peak)
+	for i := range s.tags {
+		s.tags[i] = t.tags[i].peak
 	}
-}
-
-// apply puts the peaks of the sums in place of the greatest single ones, where
-// they are greater.
-func (p *peaks) apply(s *Stats, tags *[maxTags]Stat) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.on {
-		return
-	}
-	for f, family := range s.families()[:numFamilies] {
-		for i := range poolKind(numPools + 1) {
-			st := family.pool(i)
-			st.Peak = max(st.Peak, p.peak.books[f][i])
-		}
-	}
-	for i := range tags {
-		tags[i].Peak = max(tags[i].Peak, p.peak.tags[i])
-	}
-}
-
-func (p *peaks) reset() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.peak = p.current
 }

@@ -14,8 +14,9 @@ func (s Stat) sub(t Stat) Stat {
 	return Stat{s.Current - t.Current, s.Peak, s.Allocated - t.Allocated, s.Freed - t.Freed}
 }
 
+// plus adds up all but the peaks: the peak of a sum is not the sum of peaks.
 func (s Stat) plus(t Stat) Stat {
-	return Stat{s.Current + t.Current, max(s.Peak, t.Peak), s.Allocated + t.Allocated, s.Freed + t.Freed}
+	return Stat{s.Current + t.Current, s.Peak, s.Allocated + t.Allocated, s.Freed + t.Freed}
 }
 
 // Family is a number by pool. All is the sum of both, but for the peaks, which
@@ -47,9 +48,10 @@ func (f *Family) set(c *pooled) {
 //
 // and what is left of reserved lies in segments with no block in use.
 //
-// With one stream, peaks are exact. With several, the peak over all of them
-// may be off by publishStep, 1 MiB or 1/64 of the stream's own peak, for each
-// stream.
+// With one stream, peaks are exact, and those of segments and reserved bytes
+// always are. With several, the peak of active bytes may be missed by 1 MiB
+// for each stream, or by 1/32 of it in all; the other peaks are looked at in
+// the same moments as that one.
 type Stats struct {
 	Device string `json:"device"`
 
@@ -184,11 +186,13 @@ func (a *Allocator) stats(tables []*table) Stats {
 	}
 	s.Segment.set(&a.segments)
 	s.ReservedBytes.set(&a.reserved)
+	if len(tables) == 1 {
+		a.peaks.take(tables[0])
+	} else {
+		a.observePeaks(tables)
+	}
 	var tagged [maxTags]Stat
 	for _, t := range tables {
-		if t.published.on {
-			t.publish(&a.peaks)
-		}
 		for f, family := range s.families()[:numFamilies] {
 			for p := range poolKind(numPools + 1) {
 				*family.pool(p) = family.pool(p).plus(t.books[f][p].stat())
@@ -203,7 +207,14 @@ func (a *Allocator) stats(tables []*table) Stats {
 		s.GCReleased.Count += t.waste.blocks
 		s.GCReleased.Bytes += t.waste.bytes
 	}
-	a.peaks.apply(&s, &tagged)
+	for f, family := range s.families()[:numFamilies] {
+		for p := range poolKind(numPools + 1) {
+			family.pool(p).Peak = a.peaks.books[f][p]
+		}
+	}
+	for i := range tagged {
+		tagged[i].Peak = a.peaks.tags[i]
+	}
 	s.PinnedBytes = s.InactiveSplitBytes.All.Current
 	s.PendingBytes = s.ActiveBytes.All.Current - s.AllocatedBytes.All.Current
 	for i := range tagged {
@@ -224,6 +235,7 @@ func (a *Allocator) ResetPeak() {
 	defer a.unlockAll(tables)
 	a.segments.resetPeaks()
 	a.reserved.resetPeaks()
+	a.peaks = sums{}
 	for _, t := range tables {
 		for f := range t.books {
 			t.books[f].resetPeaks()
@@ -231,9 +243,6 @@ func (a *Allocator) ResetPeak() {
 		for i := range t.tags {
 			t.tags[i].resetPeak()
 		}
-		if t.published.on {
-			t.publish(&a.peaks)
-		}
 	}
-	a.peaks.reset()
+	a.observePeaks(tables)
 }

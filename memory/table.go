@@ -29,12 +29,12 @@ type table struct {
 	queues  []*useQueue // the events that they wait for
 	settled sync.Cond   // on mu: some queue is no longer busy
 
-	published published
-	closed    bool // by Close; then there are no records and no segments
+	mark   int64 // active bytes above which the device's peak may be passed; see peaks.go
+	closed bool  // by Close; then there are no records and no segments
 }
 
 func newTable(id uint32, s cuda.Stream) *table {
-	t := &table{id: id, stream: s}
+	t := &table{id: id, stream: s, mark: noMark}
 	t.settled.L = &t.mu
 	return t
 }

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"math"
 
 	"tarn/kernels"
 )
@@ -119,9 +120,9 @@ func logBackward(g *gradients) error {
 }
 
 func sqrtBackward(g *gradients) error {
-	twice := g.saved(resultSlot).MulScalar(2)
-	g.put(0, g.up.Div(twice))
-	return twice.Release()
+	half := g.up.MulScalar(0.5)
+	g.put(0, half.Div(g.saved(resultSlot)))
+	return half.Release()
 }
 
 func reluBackward(g *gradients) error {
@@ -147,13 +148,16 @@ func (t *Tensor) Sqrt() *Tensor { return unary(sqrtDef, kernels.Sqrt, t, kernels
 func (t *Tensor) ReLU() *Tensor { return unary(reluDef, kernels.ReLU, t, kernels.Attr{}) }
 
 // Neg returns -t.
-func (t *Tensor) Neg() *Tensor { return t.affine(-1, 0) }
+func (t *Tensor) Neg() *Tensor { return t.MulScalar(-1) }
 
 // AddScalar returns t + a.
 func (t *Tensor) AddScalar(a float64) *Tensor { return t.affine(1, a) }
 
 // MulScalar returns t * a.
-func (t *Tensor) MulScalar(a float64) *Tensor { return t.affine(a, 0) }
+func (t *Tensor) MulScalar(a float64) *Tensor {
+	// Adding -0 changes no number; adding 0 would turn -0 into 0.
+	return t.affine(a, math.Copysign(0, -1))
+}
 
 func (t *Tensor) affine(alpha, beta float64) *Tensor {
 	return unary(affineDef, kernels.Affine, t, kernels.Attr{Alpha: alpha, Beta: beta})

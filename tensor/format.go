@@ -26,17 +26,23 @@ func (t *Tensor) Format(f fmt.State, verb rune) {
 	if p, ok := f.Precision(); ok {
 		digits = p
 	}
-	values, err := t.floats()
+	p := printer{digits: digits, dims: t.Shape(), elide: t.Len() > shortLen}
+	var err error
+	switch t.view.DType {
+	case Float32:
+		err = printAll[float32](&p, t)
+	case Float64:
+		err = printAll[float64](&p, t)
+	default:
+		err = printAll[int64](&p, t)
+	}
 	if err != nil {
 		fmt.Fprintf(f, "tensor(%v)", err)
 		return
 	}
-	var b strings.Builder
-	b.WriteString("tensor(")
-	p := printer{b: &b, digits: digits, dims: t.Shape(), integer: t.view.DType == Int64, elide: len(values) > shortLen}
-	p.print(values, 0)
+	b := &p.b
 	if f.Flag('+') {
-		fmt.Fprintf(&b, ", dtype=%v, shape=%v, device=%s, strides=%v, bytes=%d", t.view.DType, t.Shape(), t.dev,
+		fmt.Fprintf(b, ", dtype=%v, shape=%v, device=%s, strides=%v, bytes=%d", t.view.DType, t.Shape(), t.dev,
 			t.view.Strides[:t.view.Rank], t.storage.block.Size)
 		if t.RequiresGrad() {
 			b.WriteString(", grad")
@@ -46,38 +52,27 @@ func (t *Tensor) Format(f fmt.State, verb rune) {
 	fmt.Fprint(f, b.String())
 }
 
-// floats returns all elements as float64.
-func (t *Tensor) floats() ([]float64, error) {
-	switch t.view.DType {
-	case Float64:
-		return Data[float64](t)
-	case Float32:
-		return widened[float32](t)
-	default:
-		return widened[int64](t)
-	}
-}
-
-func widened[T Element](t *Tensor) ([]float64, error) {
-	data, err := Data[T](t)
-	out := make([]float64, len(data))
-	for i, v := range data {
-		out[i] = float64(v)
-	}
-	return out, err
-}
-
+// printer writes a tensor row by row.
 type printer struct {
-	b       *strings.Builder
-	dims    Shape
-	digits  int
-	integer bool
-	elide   bool
+	b      strings.Builder
+	dims   Shape
+	digits int
+	elide  bool
 }
 
-func (p *printer) print(values []float64, dim int) {
+func printAll[T Element](p *printer, t *Tensor) error {
+	values, err := Data[T](t)
+	if err != nil {
+		return err
+	}
+	p.b.WriteString("tensor(")
+	printDim(p, values, 0)
+	return nil
+}
+
+func printDim[T Element](p *printer, values []T, dim int) {
 	if dim == len(p.dims) {
-		p.number(values[0])
+		p.b.WriteString(number(values[0], p.digits))
 		return
 	}
 	n := p.dims[dim]
@@ -91,23 +86,29 @@ func (p *printer) print(values []float64, dim int) {
 			i = n - edgeItems
 		}
 		size := len(values) / n
-		p.print(values[i*size:(i+1)*size], dim+1)
+		printDim(p, values[i*size:(i+1)*size], dim+1)
 	}
 	p.b.WriteByte(']')
 }
 
+// separator is a comma, and where rows end as many new lines as dims do. Empty
+// rows stay on one line.
 func (p *printer) separator(dim int) string {
 	inner := len(p.dims) - dim - 1
-	if inner == 0 {
+	if inner == 0 || p.dims.Len() == 0 {
 		return ", "
 	}
 	return "," + strings.Repeat("\n", inner) + strings.Repeat(" ", len("tensor([")+dim)
 }
 
-func (p *printer) number(v float64) {
-	if p.integer {
-		p.b.WriteString(strconv.FormatInt(int64(v), 10))
-		return
+func number[T Element](v T, digits int) string {
+	switch v := any(v).(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float32:
+		return strconv.FormatFloat(float64(v), 'g', digits, 32)
+	case float64:
+		return strconv.FormatFloat(v, 'g', digits, 64)
 	}
-	p.b.WriteString(strconv.FormatFloat(v, 'g', p.digits, 64))
+	panic("tensor: number: not an Element")
 }

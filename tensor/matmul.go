@@ -91,6 +91,9 @@ func matMulBackward(g *gradients) error {
 		if up.err != nil {
 			return up.err
 		}
+		if err := g.letGo(resultSlot); err != nil {
+			return err
+		}
 	}
 	if g.n == 3 && g.needs(2) {
 		g.put(2, sumToShape(up, &g.slots[2].view))

@@ -132,6 +132,14 @@ func (g *gradients) saved(i int) *Tensor {
 	return t
 }
 
+// letGo releases what slot i saved as soon as its last reader is launched,
+// before the node's turn ends.
+func (g *gradients) letGo(i int) error {
+	st := g.slots[i].storage
+	g.slots[i].storage = nil
+	return st.drop()
+}
+
 // sole reports whether t's storage has no other holder and t covers it, so
 // that it may be written over or handed on.
 func (t *Tensor) sole() bool {

@@ -18,7 +18,9 @@ func (t *Tensor) Mean(dims ...int) *Tensor { return reduce(meanDef, kernels.Sum,
 
 // Max returns the largest element over the given dims, over all where none is
 // given; NaN where one is NaN. The gradient is shared out evenly among equal
-// elements, as by PyTorch's amax. Reducing no elements is an error.
+// elements, as by PyTorch's amax; a NaN that is the maximum gets it, where
+// PyTorch makes the gradients of the whole row NaN. Reducing no elements is an
+// error.
 func (t *Tensor) Max(dims ...int) *Tensor { return reduce(maxDef, kernels.Max, t, false, dims) }
 
 // reduce runs id over dims. The kernel sees the result with the reduced dims

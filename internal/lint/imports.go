@@ -27,8 +27,12 @@ var layers = []layer{
 // shared is what every layer may import.
 var shared = []string{"internal/invariants"}
 
-// testOnly is what no program may contain.
-var testOnly = []string{"memory/memorytest/..."}
+// testOnly is what no program may contain, and sharedTests what the tests of
+// every layer may import.
+var (
+	testOnly    = []string{"memory/memorytest/...", "kernels/kerneltest/...", "internal/fixture"}
+	sharedTests = []string{"internal/fixture"}
+)
 
 func checkImports(t *Tree, report reporter) {
 	for _, f := range t.files {
@@ -45,7 +49,8 @@ func checkImports(t *Tree, report reporter) {
 			case !ours:
 			case !f.test() && matchAny(testOnly, to) && !matchAny(testOnly, f.dir()):
 				report(f.path, line, "%s is for tests only", imported)
-			case matchAny(l.may, to), matchAny(shared, to), f.test() && matchAny(l.test, to), to == f.dir():
+			case matchAny(l.may, to), matchAny(shared, to), to == f.dir():
+			case f.test() && (matchAny(l.test, to) || matchAny(sharedTests, to)):
 			default:
 				report(f.path, line, "%s may not import %s", l.from, imported)
 			}

@@ -56,9 +56,14 @@ var snippets = []struct {
 		map[string]string{
 			"memory/inspect/x.go":    "package inspect\n\nimport _ \"tarn/memory/memorytest\"\n",
 			"memory/x_test.go":       "package memory_test\n\nimport _ \"tarn/memory/memorytest\"\n",
+			"tensor/x_test.go":       "package tensor_test\n\nimport _ \"tarn/internal/fixture\"\n",
+			"tensor/x.go":            "package tensor\n\nimport _ \"tarn/internal/fixture\"\n",
 			"memory/memorytest/x.go": "package memorytest\n\nimport _ \"tarn/memory/memorytest/naive\"\n",
 		},
-		[]string{"memory/inspect/x.go:3: tarn/memory/memorytest is for tests only"}},
+		[]string{
+			"memory/inspect/x.go:3: tarn/memory/memorytest is for tests only",
+			"tensor/x.go:3: tarn/internal/fixture is for tests only",
+		}},
 	{"a package that nobody knows", "imports",
 		map[string]string{"util/x.go": "package util\n"},
 		[]string{`util/x.go:0: package "util" is in no layer`}},

@@ -70,6 +70,19 @@ func TestAllocator(t *testing.T, open func(t *testing.T) Target) {
 	}
 }
 
+// Play plays ops on a fresh target with a model beside it, which is looked at
+// after each, then frees everything and closes. It is the body of a fuzz test.
+func Play(t *testing.T, target Target, ops []Op) {
+	t.Helper()
+	m := newModel(t, target)
+	m.play(ops)
+	m.finish()
+	require.NoError(t, target.Allocator.Close())
+	if m.fake != nil {
+		require.NoError(t, m.fake.Leaked())
+	}
+}
+
 // random returns the generator of a test and says how to replay it.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()

@@ -1,8 +1,10 @@
 package memorytest_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"tarn/memory"
@@ -33,5 +35,56 @@ func TestAllocatorOverHost(t *testing.T) {
 		up, err := hostmem.New(hostmem.Config{Capacity: 256 * mib})
 		require.NoError(t, err)
 		return newTarget(t, up, true)
+	})
+}
+
+// Ensure that no lock is held in any upstream call: reading the books from
+// inside one would never return.
+func TestUpstreamIsCalledWithoutLocks(t *testing.T) {
+	var a memorytest.Allocator
+	inside := false
+	calls := make(map[memorytest.Call]int)
+	f := memorytest.NewFake(memorytest.FakeConfig{
+		Capacity: 64 * mib, Asynchronous: true,
+		OnCall: func(c memorytest.Call) {
+			calls[c]++
+			if a == nil || inside { // reading the books may call upstream too
+				return
+			}
+			inside = true
+			defer func() { inside = false }()
+			assert.NoError(t, memorytest.CheckStats(a.Stats()), "in %v", c)
+		},
+	})
+	target := newTarget(t, f, false)
+	a = target.Allocator
+	memorytest.Play(t, target, memorytest.Generate(rand.New(rand.NewPCG(1, 1)), 1000))
+	for _, c := range []memorytest.Call{
+		memorytest.CallAlloc, memorytest.CallFree, memorytest.CallMemInfo, memorytest.CallRecordEvent,
+		memorytest.CallQueryEvent, memorytest.CallSyncEvent, memorytest.CallDestroyEvent,
+	} {
+		assert.Positive(t, calls[c], "%v", c)
+	}
+}
+
+// FuzzAllocator looks for op lists that break the allocator: over a device
+// with streams and over the host, where contents can be looked at.
+func FuzzAllocator(f *testing.F) {
+	rng := rand.New(rand.NewPCG(0, 0))
+	for _, length := range []int{1, 10, 50, 200} {
+		data := make([]byte, 5*length)
+		for i := range data {
+			data[i] = byte(rng.Uint32())
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		ops := memorytest.Decode(data[:min(len(data), 5*400)])
+		fake := memorytest.NewFake(memorytest.FakeConfig{Capacity: 64 * mib, Asynchronous: true})
+		memorytest.Play(t, newTarget(t, fake, false), ops)
+
+		host, err := hostmem.New(hostmem.Config{Capacity: 64 * mib})
+		require.NoError(t, err)
+		memorytest.Play(t, newTarget(t, host, true), ops)
 	})
 }

@@ -36,16 +36,21 @@ func (s *Set) Batches(p tensor.Place, o BatchOptions) iter.Seq2[Batch, error] {
 				yield(Batch{}, fmt.Errorf("data: batch of %d examples: %w", len(idx), errors.Join(err, b.release())))
 				return
 			}
-			more := yield(b, nil)
-			if err := b.release(); err != nil && more {
+			more, err := b.lend(yield)
+			if err != nil && more {
 				yield(Batch{}, fmt.Errorf("data: release a batch: %w", err))
-				return
 			}
-			if !more {
+			if err != nil || !more {
 				return
 			}
 		}
 	}
+}
+
+// lend shows b to the loop and releases it, even where the loop panics.
+func (b Batch) lend(yield func(Batch, error) bool) (more bool, err error) {
+	defer func() { err = b.release() }()
+	return yield(b, nil), nil
 }
 
 func (b Batch) release() error { return errors.Join(b.X.Release(), b.Y.Release()) }
