@@ -43,8 +43,8 @@ var specs = [numOps]struct {
 	MaxGrad:          {dtypes: floats, out: 1, in: 3},
 	ArgMax:           {dtypes: 1 << Int64, out: 1, in: 1},
 	MatMul:           {dtypes: floats, out: 1, in: 2, optional: 1},
-	CrossEntropy:     {dtypes: floats, out: 2, in: 2},
-	CrossEntropyGrad: {dtypes: floats, out: 1, in: 4},
+	CrossEntropy:     {dtypes: floats, out: 1, in: 2},
+	CrossEntropyGrad: {dtypes: floats, out: 1, in: 3},
 	SGDStep:          {dtypes: floats},
 	AdamWStep:        {dtypes: floats},
 }

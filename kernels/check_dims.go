@@ -100,21 +100,21 @@ func checkMatMul(a *Args) *Error {
 }
 
 func checkCrossEntropy(a *Args) *Error {
-	loss, lse, logits, classes := &a.Out[0], &a.Out[1], &a.In[0], &a.In[1]
-	if loss.Rank != 0 || logits.Rank != 2 || !isRow(classes, logits) || !isRow(lse, logits) {
+	loss, logits, classes := &a.Out[0], &a.In[0], &a.In[1]
+	if loss.Rank != 0 || logits.Rank != 2 || !isRow(classes, logits) {
 		return fail(CrossEntropy, ErrDims,
-			"logits in[0] %v, classes in[1] %v, loss out[0] %v, logsumexp out[1] %v; want [N C], [N], [], [N]",
-			*logits, *classes, *loss, *lse)
+			"logits in[0] %v, classes in[1] %v, loss out[0] %v; want [N C], [N], []",
+			*logits, *classes, *loss)
 	}
 	return nil
 }
 
 func checkCrossEntropyGrad(a *Args) *Error {
-	dloss, logits, classes, lse := &a.In[0], &a.In[1], &a.In[2], &a.In[3]
-	if dloss.Rank != 0 || logits.Rank != 2 || !isRow(classes, logits) || !isRow(lse, logits) {
+	dloss, logits, classes := &a.In[0], &a.In[1], &a.In[2]
+	if dloss.Rank != 0 || logits.Rank != 2 || !isRow(classes, logits) {
 		return fail(CrossEntropyGrad, ErrDims,
-			"dloss in[0] %v, logits in[1] %v, classes in[2] %v, logsumexp in[3] %v; want [], [N C], [N], [N]",
-			*dloss, *logits, *classes, *lse)
+			"dloss in[0] %v, logits in[1] %v, classes in[2] %v; want [], [N C], [N]",
+			*dloss, *logits, *classes)
 	}
 	return checkSame(CrossEntropyGrad, "out", 0, &a.Out[0], logits)
 }

@@ -70,12 +70,14 @@ const (
 	MatMul
 
 	// CrossEntropy: In[0] logits [N,C], In[1] class indices int64 [N]; Out[0]
-	// (rank 0) the mean over rows of logsumexp(row) - row[class]; Out[1] [N]
-	// each row's logsumexp. A class out of [0,C) is an *Error wrapping
+	// (rank 0) the mean over rows of log(sum(exp(row-m))) - (row[class]-m),
+	// with m the row's maximum. A class out of [0,C) is an *Error wrapping
 	// ErrIndex that names row and class. N = 0 gives NaN, as in PyTorch. Float.
 	CrossEntropy
-	// CrossEntropyGrad: Out[0] [N,C] = In[0] * (exp(logits - lse) - onehot)/N
-	// with In[0] dloss (rank 0), In[1] logits, In[2] classes, In[3] lse. Float.
+	// CrossEntropyGrad: Out[0] [N,C] = In[0] * (softmax(logits) - onehot)/N
+	// with In[0] dloss (rank 0), In[1] logits, In[2] classes. The softmax is
+	// taken anew, relative to each row's maximum: a logsumexp kept from the
+	// forward op would lose digits to large logits. Float.
 	CrossEntropyGrad
 
 	// SGDStep updates many parameters with PyTorch's SGD, Attr.SGD. Parameter

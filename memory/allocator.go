@@ -150,7 +150,8 @@ func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
 	}
 	if len(usedOn) > 0 {
 		if streams := a.foreignUses(t, usedOn); len(streams) > 0 {
-			return a.handleError(h, a.freeAfter(t, h, streams))
+			_, err := a.freeAfter(t, h, streams)
+			return a.handleError(h, err)
 		}
 	}
 	t.mu.Lock()
@@ -197,9 +198,7 @@ func (a *Allocator) newTable(s cuda.Stream) (*table, error) {
 	}
 	t := newTable(tableIDs.Add(1), s)
 	lockTables(d.tables)
-	if len(d.tables) == 1 {
-		a.peaks.take(d.tables[0])
-	}
+	a.observePeaks(d.tables)
 	all := d.with(t)
 	a.observePeaks(all.tables)
 	unlockTables(d.tables)
@@ -253,24 +252,26 @@ func (a *Allocator) Close() error {
 		a.mu.Unlock()
 		return nil
 	}
-	a.closed = true
-	tables := a.directory.Swap(noTables).tables
+	a.closed = true // nobody takes segments any more
 	for a.inflight > 0 {
 		a.settled.Wait()
 	}
 	a.mu.Unlock()
 	unregister(a)
+	_, err := a.drainAllUses(true)
+	errs := []error{err}
 
-	var errs []error
 	lost := LiveBlocksError{Device: a.props.Name}
-	for _, t := range tables {
-		_, err := a.drainUses(t, true)
-		errs = append(errs, err)
-		a.mu.Lock()
-		segments := t.close(&lost)
-		a.depart(segments)
-		a.mu.Unlock()
-		_, err = a.giveBack(t, segments)
+	a.mu.Lock()
+	tables := a.directory.Swap(noTables).tables
+	segments := make([][]segment, len(tables))
+	for i, t := range tables {
+		segments[i] = t.close(&lost)
+		a.depart(segments[i])
+	}
+	a.mu.Unlock()
+	for i, t := range tables {
+		_, err := a.giveBack(t, segments[i])
 		errs = append(errs, err)
 	}
 	if lost.Count > 0 {

@@ -5,153 +5,12 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"tarn/cuda"
 )
 
 // The Go garbage collector sees the small handles of tensors and not the
 // memory behind them, so left alone it would run far too late. Here the
 // allocator paces it. See doc.go for the two budgets.
-
-// abandoned is the queue of handles whose owners the garbage collector found
-// dead. It has a lock of its own, held for a few instructions, so that the
-// runtime's cleanups never wait for an allocator that is at work.
-type abandoned struct {
-	waiting atomic.Int64 // len(handles) + len(visited), readable without mu
-
-	mu       sync.Mutex // guards all below
-	settled  sync.Cond  // on mu: draining became false
-	handles  []Handle
-	spare    []Handle  // emptied by the last drain
-	visited  []visited // abandoned after use on other streams
-	draining bool      // some goroutine is freeing what it took from handles
-}
-
-// visited is an abandoned block that other streams than its own have used.
-type visited struct {
-	handle Handle
-	usedOn []cuda.Stream
-}
-
-func (q *abandoned) any() bool { return q.waiting.Load() != 0 }
-
-// Abandon frees a block some time later: no later than the next Alloc that has
-// to wait for memory. It is what a cleanup of the Go runtime calls for an
-// owner that never released the block, and does no more than to queue the
-// handle. usedOn means what it does for Free. A stale handle is ignored.
-func (a *Allocator) Abandon(h Handle, usedOn ...cuda.Stream) {
-	q := &a.abandoned
-	q.mu.Lock()
-	if len(usedOn) == 0 {
-		q.handles = append(q.handles, h)
-	} else {
-		q.visited = append(q.visited, visited{h, usedOn})
-	}
-	q.waiting.Store(int64(len(q.handles) + len(q.visited)))
-	q.mu.Unlock()
-}
-
-// drainAbandoned frees the blocks of the queued handles and returns their
-// bytes. While another goroutine is at it, it waits for that one first or,
-// without wait, leaves the work to it.
-func (a *Allocator) drainAbandoned(wait bool) (gained int64) {
-	q := &a.abandoned
-	q.mu.Lock()
-	for wait && q.draining {
-		q.settled.Wait()
-	}
-	if q.draining || !q.any() {
-		q.mu.Unlock()
-		return 0
-	}
-	q.draining = true
-	handles := q.handles
-	q.handles, q.spare = q.spare[:0], nil
-	parking := q.visited
-	q.visited = nil
-	q.waiting.Store(0)
-	q.mu.Unlock()
-
-	for rest := handles; len(rest) > 0; {
-		n, bytes := a.freeAbandoned(rest)
-		gained += bytes
-		rest = rest[n:]
-	}
-	for _, v := range parking {
-		a.parkAbandoned(v)
-	}
-
-	q.mu.Lock()
-	q.spare = handles[:0]
-	q.draining = false
-	q.settled.Broadcast()
-	q.mu.Unlock()
-	return gained
-}
-
-// freeAbandoned frees blocks from the front of handles, as long as they are of
-// one table and not so many that the lock is held for long. It returns how
-// many handles it looked at.
-func (a *Allocator) freeAbandoned(handles []Handle) (n int, gained int64) {
-	const batch = 64
-	id := handles[0].table
-	for n < len(handles) && n < batch && handles[n].table == id {
-		n++
-	}
-	t := a.directory.Load().ofID(id)
-	if t == nil {
-		return n, 0
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, h := range handles[:n] {
-		b, err := t.lookup(h)
-		if err != nil {
-			continue
-		}
-		gained += b.size
-		t.waste.blocks++
-		t.waste.bytes += b.size
-		t.end(b)
-		t.give(h.index, b)
-	}
-	return n, gained
-}
-
-// parkAbandoned frees a block after the work of the streams that used it. Where
-// an event cannot be recorded, the block stays queued for another try: it must
-// not be reused, and there is nobody to tell.
-func (a *Allocator) parkAbandoned(v visited) {
-	t := a.directory.Load().ofID(v.handle.table)
-	if t == nil {
-		return
-	}
-	t.mu.Lock()
-	b, err := t.lookup(v.handle)
-	var size int64
-	if err == nil {
-		size = b.size
-	}
-	t.mu.Unlock()
-	if err != nil {
-		return
-	}
-	streams := a.foreignUses(t, v.usedOn)
-	if len(streams) == 0 {
-		a.freeAbandoned([]Handle{v.handle})
-		return
-	}
-	if err := a.freeAfter(t, v.handle, streams); err != nil {
-		a.Abandon(v.handle, v.usedOn...)
-		return
-	}
-	t.mu.Lock()
-	t.waste.blocks++
-	t.waste.bytes += size
-	t.mu.Unlock()
-}
 
 // waste is what a table knows about blocks that nobody released. It is guarded
 // by the table's lock.
@@ -257,13 +116,14 @@ func (a *Allocator) overHardBudget(size int64) bool {
 	return a.held()+size-a.pacer.live > a.pacer.hard()
 }
 
-// overPeak returns by how many bytes a growth by size would go past what the
-// live bytes so far and the hard budget explain: that much of the cache lies
+// overPeak returns by how many bytes a growth for r would go past the peak of
+// the live bytes, r included, and the hard budget: that much of the cache lies
 // idle in shapes that nobody asks for.
-func (a *Allocator) overPeak(size int64) int64 {
+func (a *Allocator) overPeak(r request) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.held() + size - a.pacer.peakLive - a.pacer.hard()
+	peak := max(a.pacer.peakLive, a.moment().current+r.rounded)
+	return a.held() + r.growth() - peak - a.pacer.hard()
 }
 
 // collect runs the Go garbage collector, frees what it let go of and sets L.

@@ -39,7 +39,8 @@ type climb struct {
 	r request
 
 	reports  [numRungs]RungReport
-	refused  error  // why the last growth failed
+	asked    int64  // size of the last segment asked for
+	refused  error  // why that failed
 	progress uint64 // the allocator's, as far as the last growth could profit
 }
 
@@ -47,7 +48,7 @@ type climb struct {
 type RungReport struct {
 	Rung   Rung
 	Gained int64 // bytes that became free, or that were given back upstream
-	// Skipped is set where a GC could not help: nothing was allocated since
+	// Skipped is set for a GC that could not help: nothing was allocated since
 	// the last one.
 	Skipped bool
 }
@@ -89,26 +90,27 @@ func (c *climb) step(rung Rung) (err error) {
 		report.Gained, err = c.a.drain()
 	case RungGrow:
 		if c.a.overHardBudget(c.r.growth()) {
-			c.collect(report)
+			report.Gained, _ = c.collect()
 		}
 	case RungRelease:
 		report.Gained, err = c.a.release(maxRequest)
 	case RungWait:
 		report.Gained, err = c.a.waitForUses()
 	case RungCollect:
-		c.collect(report)
+		var ran bool
+		report.Gained, ran = c.collect()
+		report.Skipped = !ran
 	}
 	return err
 }
 
-func (c *climb) collect(report *RungReport) {
-	gained, ran := c.a.collect()
-	report.Gained, report.Skipped = gained, !ran
-	if ran {
+func (c *climb) collect() (gained int64, ran bool) {
+	if gained, ran = c.a.collect(); ran {
 		c.a.mu.Lock()
 		c.a.pacer.waited++
 		c.a.mu.Unlock()
 	}
+	return gained, ran
 }
 
 // search looks into the cache again.
@@ -121,13 +123,14 @@ func (c *climb) search() (Block, bool) {
 	return Block{}, false
 }
 
-// grow takes a segment. What the rung made free in other segments and streams
-// it first gives back upstream. The last rungs ask the upstream only if
+// grow takes a segment; from RungRelease on, one that is no larger than needed
+// if the usual size does not fit. What the rung made free in other segments and
+// streams it first gives back upstream. The last rungs ask the upstream only if
 // somebody has left room since it refused.
 func (c *climb) grow(rung Rung) (Block, error) {
 	switch {
 	case rung == RungGrow:
-		if over := c.a.overPeak(c.r.growth()); over > 0 {
+		if over := c.a.overPeak(c.r); over > 0 {
 			if err := c.release(over); err != nil {
 				return Block{}, err
 			}
@@ -147,7 +150,17 @@ func (c *climb) grow(rung Rung) (Block, error) {
 		}
 		c.progress = progress
 	}
-	b, err := c.a.grow(c.t, c.r)
+	b, err := c.take(c.r.growth())
+	if least := c.r.leastGrowth(); rung >= RungRelease && outOfRoom(err) && least < c.asked {
+		b, err = c.take(least)
+	}
+	return b, err
+}
+
+// take takes a segment of a size.
+func (c *climb) take(size int64) (Block, error) {
+	c.asked = size
+	b, err := c.a.grow(c.t, c.r, size)
 	if err != errOverLimit {
 		c.progress++ // our own failure leaves no room that was not there before
 	}

@@ -17,7 +17,7 @@ type OutOfMemoryError struct {
 
 	Requested int64 // bytes that the caller asked for
 	Rounded   int64 // bytes that a block for it has
-	Asked     int64 // bytes of the segment that was asked of the upstream
+	Asked     int64 // bytes of the segment that was asked of the upstream last
 
 	DeviceTotal int64 // 0 if the upstream could not say
 	DeviceFree  int64
@@ -92,10 +92,11 @@ func (e *OutOfMemoryError) Error() string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
+		b.WriteString(r.Rung.String())
 		if r.Skipped {
-			fmt.Fprintf(&b, "%v (nothing to gain)", r.Rung)
-		} else {
-			fmt.Fprintf(&b, "%v (%s)", r.Rung, formatSize(r.Gained))
+			b.WriteString(" (skipped: nothing was allocated since the last GC)")
+		} else if r.Gained > 0 {
+			fmt.Fprintf(&b, " (%s)", formatSize(r.Gained))
 		}
 	}
 	cause, help := e.explain()
@@ -149,7 +150,7 @@ func (c *climb) outOfMemory() *OutOfMemoryError {
 
 	e := &OutOfMemoryError{
 		Device: a.props.Name, Stream: c.t.stream, Pool: c.r.pool.String(),
-		Requested: c.r.size, Rounded: c.r.rounded, Asked: c.r.growth(),
+		Requested: c.r.size, Rounded: c.r.rounded, Asked: c.asked,
 		DeviceTotal: deviceTotal, DeviceFree: deviceFree, Limit: a.cfg.Limit,
 		Reserved:    s.ReservedBytes.All.Current,
 		Allocated:   s.AllocatedBytes.All.Current,

@@ -23,14 +23,19 @@ const (
 // observePeaks brings the peaks of the sums up to date and sets the marks. All
 // locks are held.
 func (a *Allocator) observePeaks(tables []*table) {
+	switch len(tables) {
+	case 0:
+		return
+	case 1:
+		a.peaks.take(tables[0])
+		tables[0].mark = math.MaxInt64
+		return
+	}
 	var now sums
 	for _, t := range tables {
 		now.add(t)
 	}
 	a.peaks.raise(&now)
-	if len(tables) == 1 {
-		return
-	}
 	var peaks int64 // the sum of what the tables reached alone
 	for _, t := range tables {
 		peaks += t.books[activeBytes][allPools].peak
@@ -56,9 +61,6 @@ func (a *Allocator) checkPeaks() {
 
 // overMark reports whether t has passed its mark. t.mu is held.
 func (t *table) overMark() bool { return t.books[activeBytes][allPools].current() > t.mark }
-
-// noMark is the mark of a table that is alone.
-const noMark = math.MaxInt64
 
 // sums have a number for each counter that tables keep.
 type sums struct {

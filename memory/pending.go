@@ -44,9 +44,9 @@ func (a *Allocator) foreignUses(t *table, usedOn []cuda.Stream) []cuda.Stream {
 	return streams
 }
 
-// freeAfter frees a block after the work that streams have queued so far. If
-// an event cannot be recorded the block stays live.
-func (a *Allocator) freeAfter(t *table, h Handle, streams []cuda.Stream) error {
+// freeAfter frees a block after the work that streams have queued so far, and
+// returns its size. If an event cannot be recorded the block stays live.
+func (a *Allocator) freeAfter(t *table, h Handle, streams []cuda.Stream) (int64, error) {
 	t.mu.Lock()
 	b, err := t.lookup(h)
 	if err == nil {
@@ -54,21 +54,22 @@ func (a *Allocator) freeAfter(t *table, h Handle, streams []cuda.Stream) error {
 	}
 	t.mu.Unlock()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	events, err := a.recordEvents(streams)
 	t.mu.Lock()
 	switch {
 	case t.closed: // Close took the block and could not know of the events.
 		t.mu.Unlock()
-		return errors.Join(err, a.destroyEvents(events))
+		return 0, errors.Join(err, a.destroyEvents(events))
 	case err != nil:
 		b.state = stateLive
 	default:
 		t.park(h.index, b, streams, events)
 	}
+	size := b.size
 	t.mu.Unlock()
-	return err
+	return size, err
 }
 
 // recordEvents records an event on each stream, or none.

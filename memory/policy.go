@@ -79,8 +79,12 @@ func (r *request) growth() int64 {
 	case r.rounded < ownSegment:
 		return largeSegment
 	}
-	return roundUp(r.rounded, segmentRounding)
+	return r.leastGrowth()
 }
+
+// leastGrowth returns the size of the smallest segment that holds r: what is
+// asked for when there is no room for one of the usual size.
+func (r *request) leastGrowth() int64 { return roundUp(r.rounded, segmentRounding) }
 
 // roundUp rounds n up to a multiple of unit, a power of two.
 func roundUp(n, unit int64) int64 { return (n + unit - 1) &^ (unit - 1) }

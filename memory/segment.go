@@ -8,14 +8,13 @@ import (
 // errOverLimit is why grow does not ask the upstream.
 var errOverLimit = errors.New("memory: the limit leaves no room")
 
-// grow takes a segment upstream and returns its first block, live for r. The
-// error is errOverLimit, one that wraps ErrUpstreamFull, or a fault.
+// grow takes a segment of size bytes upstream and returns its first block, live
+// for r. The error is errOverLimit, one that wraps ErrUpstreamFull, or a fault.
 //
 // The bytes are pledged under the device lock and taken without it, so that a
 // slow upstream holds up nobody whose block is in the cache. The block is
 // carved before others see the segment, or they might take it away.
-func (a *Allocator) grow(t *table, r request) (Block, error) {
-	size := r.growth()
+func (a *Allocator) grow(t *table, r request, size int64) (Block, error) {
 	if err := a.pledge(size); err != nil {
 		return Block{}, err
 	}

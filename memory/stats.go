@@ -186,11 +186,7 @@ func (a *Allocator) stats(tables []*table) Stats {
 	}
 	s.Segment.set(&a.segments)
 	s.ReservedBytes.set(&a.reserved)
-	if len(tables) == 1 {
-		a.peaks.take(tables[0])
-	} else {
-		a.observePeaks(tables)
-	}
+	a.observePeaks(tables)
 	var tagged [maxTags]Stat
 	for _, t := range tables {
 		for f, family := range s.families()[:numFamilies] {

@@ -23,9 +23,9 @@ func (s Stats) Summary() string {
 	w.line(doubleRule)
 	w.line(center("Tarn memory summary, device " + s.Device))
 	w.line(singleRule)
-	w.pair("OOMs", count(s.NumOOMs), "upstream retries", count(s.NumAllocRetries))
-	w.pair("GC released", fmt.Sprintf("%d (%s)", s.GCReleased.Count, formatSize(s.GCReleased.Bytes)),
-		"Go GCs", fmt.Sprintf("%d (%d waited for)", s.Collections.Background+s.Collections.Waited, s.Collections.Waited))
+	w.pair("OOMs", fmt.Sprint(s.NumOOMs), "upstream retries", fmt.Sprint(s.NumAllocRetries))
+	w.pair("GC released blocks", fmt.Sprint(s.GCReleased.Count), "GC released bytes", formatSize(s.GCReleased.Bytes))
+	w.pair("GCs waited for", fmt.Sprint(s.Collections.Waited), "GCs in background", fmt.Sprint(s.Collections.Background))
 	w.pair("largest free block", formatSize(s.LargestFree), "pending", formatSize(s.PendingBytes))
 	w.line(doubleRule)
 	w.line("        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ")
@@ -49,11 +49,11 @@ func (s Stats) Summary() string {
 		w.row("      from large pool", m.family.Large, m.family.All, m.cell)
 		w.row("      from small pool", m.family.Small, m.family.All, m.cell)
 	}
-	for i, t := range s.Tags {
-		if i == 0 {
-			w.line(singleRule)
+	if tags := s.Tags; len(tags) > 1 || len(tags) == 1 && tags[0].Tag != Untagged.String() {
+		w.line(singleRule)
+		for _, t := range tags {
+			w.row("Tag "+t.Tag, t.Bytes, t.Bytes, bytesCell)
 		}
-		w.row("Tag "+t.Tag, t.Bytes, t.Bytes, bytesCell)
 	}
 	w.line(doubleRule)
 	return w.b.String()
@@ -65,7 +65,7 @@ func (w *summaryWriter) line(text string) { fmt.Fprintf(&w.b, "|%s|\n", text) }
 
 // pair writes two facts in the two halves of a line.
 func (w *summaryWriter) pair(name1, value1, name2, value2 string) {
-	w.line(fmt.Sprintf(" %18s: %-15s | %18s: %-16s ", name1, value1, name2, value2))
+	w.line(fmt.Sprintf(" %18s: %-15s | %18s: %-15s ", name1, value1, name2, value2))
 }
 
 // row writes the four numbers of s, each in the unit that suits the same
@@ -98,8 +98,6 @@ func countCell(n, reference int64) string {
 	}
 	return fmt.Sprintf("%7d %s ", n, units[unit])
 }
-
-func count(n int64) string { return fmt.Sprint(n) }
 
 // center puts text into the middle of a line, the odd space on the right.
 func center(text string) string {

@@ -34,7 +34,7 @@ type table struct {
 }
 
 func newTable(id uint32, s cuda.Stream) *table {
-	t := &table{id: id, stream: s, mark: noMark}
+	t := &table{id: id, stream: s}
 	t.settled.L = &t.mu
 	return t
 }
@@ -125,21 +125,21 @@ func (t *table) coalesce(i uint32, b *block) {
 	p := b.pool
 	bins := &t.bins[p]
 	var blocks, bytes int64 // change of what is inactive and split
-	if b.next != 0 {
-		if next := t.records.at(b.next); next.state == stateFree {
-			blocks, bytes = blocks-1, bytes-next.size
-			bins.remove(&t.records, next)
-			t.merge(i, b, next)
-		}
+	// Both neighbours are loaded before either is judged: they are likely
+	// cache misses, and so wait side by side. Record 0 is never free.
+	next, prev := t.records.at(b.next), t.records.at(b.prev)
+	nextFree, prevFree := next.state == stateFree, prev.state == stateFree
+	if nextFree {
+		blocks, bytes = blocks-1, bytes-next.size
+		bins.remove(&t.records, next)
+		t.merge(i, b, next)
 	}
-	if b.prev != 0 {
-		if prev := t.records.at(b.prev); prev.state == stateFree {
-			blocks, bytes = blocks-1, bytes-prev.size
-			bins.remove(&t.records, prev)
-			i = b.prev
-			t.merge(i, prev, b)
-			b = prev
-		}
+	if prevFree {
+		blocks, bytes = blocks-1, bytes-prev.size
+		bins.remove(&t.records, prev)
+		i = b.prev
+		t.merge(i, prev, b)
+		b = prev
 	}
 	if !b.whole() {
 		blocks, bytes = blocks+1, bytes+b.size

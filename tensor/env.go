@@ -30,7 +30,8 @@ func (v env) with(candidates ...*env) *env {
 			return c
 		}
 	}
-	return &v
+	shared := v // the copy, and not v itself, is what moves to the heap
+	return &shared
 }
 
 // joined is what the operands of an op agree on.

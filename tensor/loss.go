@@ -20,23 +20,13 @@ func (t *Tensor) CrossEntropy(classes *Tensor) *Tensor {
 		return c.finish(nil)
 	}
 	c.result(t.view.DType, nil)
-	// The rows' logsumexp is all that backward needs beside the logits: N
-	// numbers in place of the N x C probabilities.
-	lse, err := newTensor(c.stream, c.env, t.view.DType, classes.view.Dims[:1])
-	if c.err = err; err != nil {
-		return c.finish(nil)
-	}
-	args := kernels.NewArgs()
-	args.Out = append(args.Out, c.out.view, lse.view)
-	args.In = append(args.In, t.view, classes.view)
-	c.launch(kernels.CrossEntropy, args, lse)
-	loss := c.finish(func(n *node) {
+	c.run(kernels.CrossEntropy, kernels.Attr{})
+	return c.finish(func(n *node) {
+		// Backward takes the softmax anew from the logits: the N x C
+		// probabilities are never stored.
 		n.save(0, t)
 		n.save(1, classes)
-		n.save(resultSlot, lse)
 	})
-	lse.Release()
-	return loss
 }
 
 func checkClasses(logits, classes *kernels.View) error {
@@ -52,7 +42,7 @@ func checkClasses(logits, classes *kernels.View) error {
 func crossEntropyBackward(g *gradients) error {
 	logits := g.saved(0)
 	var c call
-	start(&c, crossEntropyGradDef, g.up, logits, g.saved(1), g.saved(resultSlot))
+	start(&c, crossEntropyGradDef, g.up, logits, g.saved(1))
 	c.result(logits.view.DType, logits.view.Dims[:2])
 	c.run(kernels.CrossEntropyGrad, kernels.Attr{})
 	g.put(0, c.finish(nil))

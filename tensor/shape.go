@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"tarn/kernels"
 )
@@ -105,7 +106,7 @@ func dense(dt DType, dims []int64) (v kernels.View, size int64, err error) {
 		}
 		hi, lo := bits.Mul64(n, uint64(d))
 		if hi != 0 || lo > math.MaxInt64/uint64(dt.Size()) {
-			return v, 0, fmt.Errorf("%w: the bytes of %v%v overflow", ErrShape, dt, dims)
+			return v, 0, fmt.Errorf("%w: the bytes of %v%v overflow", ErrShape, dt, slices.Clone(dims))
 		}
 		n = lo
 	}

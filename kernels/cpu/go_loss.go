@@ -56,23 +56,18 @@ func crossEntropy[T float](a *kernels.Args) error {
 	return nil
 }
 
-// rowLosses writes logsumexp and loss of the rows lo to hi. The loss is taken
-// relative to the row's maximum, so that large logits do not cancel.
+// rowLosses writes the loss of the rows lo to hi.
 func rowLosses[T float](a *kernels.Args, losses []float64, lo, hi int64) {
-	logits, lse := &a.In[0], &a.Out[1]
-	step, size := logits.Strides[1]*sizeOf[T](), sizeOf[T]()
+	logits := &a.In[0]
+	step := logits.Strides[1] * sizeOf[T]()
 	for i := lo; i < hi; i++ {
 		row := matrixRow(logits, i)
 		top := maxRun[T](math.Inf(-1), row, logits.Dims[1], step)
-		rest := 0.0
-		if !math.IsInf(top, 0) { // else logsumexp is that infinity
-			for j := range logits.Dims[1] {
-				rest += math.Exp(float64(*at[T](row, j, step)) - top)
-			}
-			rest = math.Log(rest)
+		sum := 0.0
+		for j := range logits.Dims[1] {
+			sum += math.Exp(float64(*at[T](row, j, step)) - top)
 		}
-		*at[T](lse.Ptr, i, lse.Strides[0]*size) = T(top + rest)
-		losses[i] = top - float64(*at[T](row, class(&a.In[1], i), step)) + rest
+		losses[i] = math.Log(sum) - (float64(*at[T](row, class(&a.In[1], i), step)) - top)
 	}
 }
 
@@ -92,19 +87,29 @@ func crossEntropyGrad[T float](a *kernels.Args) error {
 	return nil
 }
 
+// rowGrads writes the gradient of the rows lo to hi. The exponentials are
+// stored in the output on the way to their sum: taking them twice would cost
+// more than the rounding is worth.
 func rowGrads[T float](a *kernels.Args, lo, hi int64) {
-	logits, lse, out := &a.In[1], &a.In[3], &a.Out[0]
-	size := sizeOf[T]()
+	logits, out := &a.In[1], &a.Out[0]
+	columns, inStep, outStep := logits.Dims[1], logits.Strides[1]*sizeOf[T](), out.Strides[1]*sizeOf[T]()
 	scale := float64(*at[T](a.In[0].Ptr, 0, 0)) / float64(logits.Dims[0])
 	for i := lo; i < hi; i++ {
 		from, to := matrixRow(logits, i), matrixRow(out, i)
-		norm, hot := float64(*at[T](lse.Ptr, i, lse.Strides[0]*size)), class(&a.In[2], i)
-		for j := range logits.Dims[1] {
-			p := math.Exp(float64(*at[T](from, j, logits.Strides[1]*size)) - norm)
+		top := maxRun[T](math.Inf(-1), from, columns, inStep)
+		sum := 0.0
+		for j := range columns {
+			e := math.Exp(float64(*at[T](from, j, inStep)) - top)
+			sum += e
+			*at[T](to, j, outStep) = T(e)
+		}
+		hot := class(&a.In[2], i)
+		for j := range columns {
+			p := float64(*at[T](to, j, outStep)) / sum
 			if j == hot {
 				p--
 			}
-			*at[T](to, j, out.Strides[1]*size) = T(scale * p)
+			*at[T](to, j, outStep) = T(scale * p)
 		}
 	}
 }

@@ -127,9 +127,9 @@ func (g *gemm[T]) multiply(lo, hi int64) {
 	for item := lo; item < hi; item++ {
 		row0, col0 := item/perRow*itemRows, item%perRow*itemCols
 		for j := col0; j < min(col0+itemCols, g.n); j += tileCols {
-			b := dense[T](g.packedY+uintptr(j*g.kb*size), tileCols*g.kb)
+			b := dense[[tileCols]T](g.packedY+uintptr(j*g.kb*size), g.kb)
 			for i := row0; i < min(row0+itemRows, g.m); i += tileRows {
-				a := dense[T](g.packedX+uintptr(i*g.kb*size), tileRows*g.kb)
+				a := dense[[tileRows]T](g.packedX+uintptr(i*g.kb*size), g.kb)
 				var c [tileRows * tileCols]T
 				c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7] = tile(a, b)
 				g.store(i, j, &c)
@@ -139,19 +139,20 @@ func (g *gemm[T]) multiply(lo, hi int64) {
 }
 
 // tile is the micro-kernel: the product of a packed tile of each operand.
-func tile[T float](a, b []T) (c0, c1, c2, c3, c4, c5, c6, c7 T) {
-	for len(a) >= 2 && len(b) >= 4 {
-		x0, x1 := a[0], a[1]
-		y0, y1, y2, y3 := b[0], b[1], b[2], b[3]
-		c0 += x0 * y0
-		c1 += x0 * y1
-		c2 += x0 * y2
-		c3 += x0 * y3
-		c4 += x1 * y0
-		c5 += x1 * y1
-		c6 += x1 * y2
-		c7 += x1 * y3
-		a, b = a[2:], b[4:]
+// Arrays for the steps of K spare it all bounds checks.
+func tile[T float](a [][tileRows]T, b [][tileCols]T) (c0, c1, c2, c3, c4, c5, c6, c7 T) {
+	b = b[:len(a)]
+	for p := range a {
+		x, y := &a[p], &b[p]
+		x0, x1 := x[0], x[1]
+		c0 += x0 * y[0]
+		c4 += x1 * y[0]
+		c1 += x0 * y[1]
+		c5 += x1 * y[1]
+		c2 += x0 * y[2]
+		c6 += x1 * y[2]
+		c3 += x0 * y[3]
+		c7 += x1 * y[3]
 	}
 	return
 }

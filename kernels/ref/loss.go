@@ -18,50 +18,48 @@ func checkClasses(id kernels.ID, logits, classes *kernels.View) error {
 	return nil
 }
 
-// logSumExp returns the logarithm of the sum of exp over row i, as m + rest
-// where m is the largest logit.
-func logSumExp(logits *kernels.View, i int64) (m, rest float64) {
+// shifted returns the largest logit m of row i and the sum of exp(row-m).
+func shifted(logits *kernels.View, i int64) (m, sum float64) {
 	m = math.Inf(-1)
 	for j := range logits.Dims[1] {
 		m = larger(m, value(logits, i, j))
 	}
-	if math.IsInf(m, 0) {
-		return m, 0
-	}
-	total := 0.0
 	for j := range logits.Dims[1] {
-		total += math.Exp(value(logits, i, j) - m)
+		sum += math.Exp(value(logits, i, j) - m)
 	}
-	return m, math.Log(total)
+	return m, sum
 }
 
 func crossEntropy[T float](a *kernels.Args) error {
-	loss, lse, logits, classes := &a.Out[0], &a.Out[1], &a.In[0], &a.In[1]
+	loss, logits, classes := &a.Out[0], &a.In[0], &a.In[1]
 	if err := checkClasses(kernels.CrossEntropy, logits, classes); err != nil {
 		return err
 	}
 	n := logits.Dims[0]
 	total := 0.0
 	for i := range n {
-		m, rest := logSumExp(logits, i)
-		*at[T](lse, i) = T(m + rest)
-		total += m - value(logits, i, *at[int64](classes, i)) + rest
+		m, sum := shifted(logits, i)
+		total += math.Log(sum) - (value(logits, i, *at[int64](classes, i)) - m)
 	}
 	*at[T](loss) = T(total / float64(n))
 	return nil
 }
 
 func crossEntropyGrad[T float](a *kernels.Args) error {
-	out, dloss, logits, classes, lse := &a.Out[0], &a.In[0], &a.In[1], &a.In[2], &a.In[3]
+	out, dloss, logits, classes := &a.Out[0], &a.In[0], &a.In[1], &a.In[2]
 	if err := checkClasses(kernels.CrossEntropyGrad, logits, classes); err != nil {
 		return err
 	}
-	each(out, func(i []int64) {
-		p := math.Exp(value(logits, i...) - value(lse, i[0]))
-		if *at[int64](classes, i[0]) == i[1] {
-			p--
+	n := logits.Dims[0]
+	for i := range n {
+		m, sum := shifted(logits, i)
+		for j := range logits.Dims[1] {
+			p := math.Exp(value(logits, i, j)-m) / sum
+			if j == *at[int64](classes, i) {
+				p--
+			}
+			*at[T](out, i, j) = T(value(dloss) * p / float64(n))
 		}
-		*at[T](out, i...) = T(value(dloss) * p / float64(out.Dims[0]))
-	})
+	}
 	return nil
 }

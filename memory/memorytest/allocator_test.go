@@ -58,7 +58,15 @@ func TestUpstreamIsCalledWithoutLocks(t *testing.T) {
 	})
 	target := newTarget(t, f, false)
 	a = target.Allocator
-	memorytest.Play(t, target, memorytest.Generate(rand.New(rand.NewPCG(1, 1)), 1000))
+	ops := memorytest.Generate(rand.New(rand.NewPCG(1, 1)), 1000)
+	for i := range ops {
+		if ops[i].Kind == memorytest.OpAbandon {
+			// The books wait for those who are freeing what was abandoned, who
+			// hold no lock, but cannot go on here.
+			ops[i].Kind = memorytest.OpFree
+		}
+	}
+	memorytest.Play(t, target, ops)
 	for _, c := range []memorytest.Call{
 		memorytest.CallAlloc, memorytest.CallFree, memorytest.CallMemInfo, memorytest.CallRecordEvent,
 		memorytest.CallQueryEvent, memorytest.CallSyncEvent, memorytest.CallDestroyEvent,

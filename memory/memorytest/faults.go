@@ -15,8 +15,8 @@ import (
 var errInjected = errors.New("injected failure")
 
 // testFaults plays one list of ops over and over, and each time another
-// upstream call fails, until every one has. After each op the books must be
-// right, and in the end nothing may be lost.
+// upstream call fails, until every one has. After it the books must be right,
+// and in the end nothing may be lost.
 func testFaults(t *testing.T, open func(t *testing.T) Target) {
 	if _, ok := open(t).Upstream.(*Fake); !ok {
 		return // a real upstream does not fail on demand
@@ -37,9 +37,8 @@ func failEach(t *testing.T, open func(t *testing.T) Target, ops []Op, call Call,
 		target.Readable = false // contents are for other tests
 		m := newModel(t, target)
 		m.injected = errInjected
-		m.skip = skipUnlessAfter(fake)
 		failed := fake.failNext(call, n, fault)
-		m.play(ops)
+		m.playPastFailure(ops)
 		m.finish()
 		done := fake.PendingFailures() > 0 // the list makes no n calls
 		require.NoError(t, target.Allocator.Check())
@@ -60,16 +59,21 @@ func failEach(t *testing.T, open func(t *testing.T) Target, ops []Op, call Call,
 	}
 }
 
-// skipUnlessAfter looks at the books in the ops that follow the failure: those
-// before it go the way they went in all earlier rounds, and a mistake that
-// stays shows in the end.
-func skipUnlessAfter(fake *Fake) func() bool {
-	left := 20
-	return func() bool {
-		if fake.PendingFailures() == 0 {
-			left--
+// playPastFailure plays ops until some after the failure, and looks at the
+// books from there on: what comes before it went the same way in all earlier
+// rounds.
+func (m *model) playPastFailure(ops []Op) {
+	m.t.Helper()
+	left := 12
+	look := func() error {
+		if m.fake.PendingFailures() > 0 {
+			return nil
 		}
-		return fake.PendingFailures() > 0 || left < 0
+		left--
+		return m.check()
+	}
+	for i := 0; i < len(ops) && left > 0; i++ {
+		m.step(ops, i, look)
 	}
 }
 

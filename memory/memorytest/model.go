@@ -26,8 +26,7 @@ type model struct {
 	ended  []memory.Handle
 	stamps uint64
 
-	injected error       // tolerated: a test asked the fake for it
-	skip     func() bool // nil, or says whether the books need no look after an op
+	injected error // tolerated: a test asked the fake for it
 }
 
 // held is a live block.
@@ -49,17 +48,19 @@ func newModel(t *testing.T, target Target) *model {
 	return m
 }
 
-// play plays ops and checks everything after each.
+// play plays ops and looks at everything after each.
 func (m *model) play(ops []Op) {
 	m.t.Helper()
-	for i, op := range ops {
-		err := m.do(op)
-		if m.skip == nil || !m.skip() {
-			err = errors.Join(err, m.check())
-		}
-		if err != nil {
-			m.t.Fatalf("op %d of %d, %v: %v\nthe ops before it: %v", i, len(ops), op, err, ops[max(0, i-20):i])
-		}
+	for i := range ops {
+		m.step(ops, i, m.check)
+	}
+}
+
+// step plays op i of a list, and looks.
+func (m *model) step(ops []Op, i int, look func() error) {
+	m.t.Helper()
+	if err := errors.Join(m.do(ops[i]), look()); err != nil {
+		m.t.Fatalf("op %d of %d, %v: %v\nthe ops before it: %v", i, len(ops), ops[i], err, ops[max(0, i-20):i])
 	}
 }
 

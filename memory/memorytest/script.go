@@ -162,6 +162,9 @@ func (s *script) alloc(name, size, stream string) (string, error) {
 		return describe(err), nil
 	}
 	s.blocks[name] = &named{b, st, true}
+	if n == 0 {
+		return "", nil
+	}
 	return "", s.fake.Write(st, b.Ptr, b.Size)
 }
 

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,72 +8,75 @@ import (
 	"tarn/tensor"
 )
 
-// live is the number of bytes that tensors hold on the CPU.
-func live() int64 { return tensor.CPU().Memory().Stats().AllocatedBytes.All.Current }
-
-func TestBatches(t *testing.T) {
-	s, err := NewSet(images(7, 2, 3), labels(0, 1, 2, 3, 4, 5, 6), SetOptions{Classes: 7})
+func countingSet(t *testing.T, n int) *Set {
+	t.Helper()
+	images := &IDX{Name: "images", Dims: []int{n, 1, 2}, Data: make([]byte, 2*n)}
+	labels := &IDX{Name: "labels", Dims: []int{n}, Data: make([]byte, n)}
+	for i := range n {
+		images.Data[2*i], labels.Data[i] = byte(i), byte(i)
+	}
+	s, err := NewSet(images, labels, SetOptions{Classes: n})
 	require.NoError(t, err)
-	before := live()
-	o := BatchOptions{Size: 3, Shuffle: true, Seed: 1, Epoch: 2}
-	order := Order(7, o.Seed, o.Epoch)
-	for b, err := range s.Batches(tensor.CPU(), o) {
+	return s
+}
+
+func TestBatchesYieldTheSetAsTensors(t *testing.T) {
+	s := countingSet(t, 10)
+	var sizes []int
+	seen := map[int64]bool{}
+	var last Batch
+	for b, err := range s.Batches(tensor.CPU(), BatchOptions{Size: 4, Shuffle: true, Seed: 1}) {
 		require.NoError(t, err)
-		n := min(3, len(order))
-		require.Equal(t, tensor.Shape{n, 6}, b.X.Shape())
-		require.Equal(t, tensor.Shape{n}, b.Y.Shape())
+		require.Equal(t, tensor.Shape{b.Y.Len(), 2}, b.X.Shape())
 		x, err := tensor.Data[float32](b.X)
 		require.NoError(t, err)
 		y, err := tensor.Data[int64](b.Y)
 		require.NoError(t, err)
-		for i, example := range order[:n] {
-			features, label := s.Example(example)
-			require.Equal(t, features, x[6*i:6*(i+1)])
-			require.Equal(t, label, y[i])
+		for i, label := range y {
+			require.Equal(t, float32(label)/255, x[2*i], "features and label belong together")
+			require.False(t, seen[label])
+			seen[label] = true
 		}
-		order = order[n:]
+		sizes = append(sizes, len(y))
+		last = b
 	}
-	require.Empty(t, order, "all examples came")
-	require.Equal(t, before, live(), "all batches are released")
+	require.Equal(t, []int{4, 4, 2}, sizes)
+	require.Len(t, seen, 10)
+	_, err := last.X.Item()
+	require.ErrorIs(t, err, tensor.ErrReleased, "the iterator owned it")
 }
 
-// However a loop ends, and whatever it did with the batch, nothing is left.
-func TestBatchesLeaveNothing(t *testing.T) {
-	s := set(t, 10)
-	before := live()
-	for b := range s.Batches(tensor.CPU(), BatchOptions{Size: 2}) {
-		require.Greater(t, live(), before)
-		require.NotNil(t, b.X)
+func TestBatchesStopEarlyWithoutALeak(t *testing.T) {
+	s := countingSet(t, 10)
+	before := tensor.CPU().Memory().Stats().AllocatedBytes.All.Current
+	for b, err := range s.Batches(tensor.CPU(), BatchOptions{Size: 3}) {
+		require.NoError(t, err)
+		require.NoError(t, b.X.Err())
 		break
 	}
-	require.Equal(t, before, live(), "after break")
-
-	func() {
-		defer func() { require.Equal(t, "stop", recover()) }()
-		for range s.Batches(tensor.CPU(), BatchOptions{Size: 2}) {
-			panic("stop")
-		}
-	}()
-	require.Equal(t, before, live(), "after a panic in the loop")
-
-	rounds := 0
-	for _, err := range s.Batches(tensor.CPU(), BatchOptions{Size: 2}) {
-		require.NoError(t, err)
-		rounds++
-	}
-	require.Equal(t, 5, rounds)
-	require.Equal(t, before, live(), "after the end")
+	require.Equal(t, before, tensor.CPU().Memory().Stats().AllocatedBytes.All.Current)
 }
 
-func TestBatchesRefuseBatchSizes(t *testing.T) {
-	for _, size := range []int{0, -1, math.MinInt} {
-		before, rounds := live(), 0
-		for b, err := range set(t, 5).Batches(tensor.CPU(), BatchOptions{Size: size}) {
-			rounds++
-			require.Equal(t, Batch{}, b)
-			require.ErrorAs(t, err, new(*ArgumentError))
+func TestBatchesOfNoSize(t *testing.T) {
+	for _, size := range []int{0, -1} {
+		n := 0
+		for _, err := range countingSet(t, 3).Batches(tensor.CPU(), BatchOptions{Size: size}) {
+			var bad *ArgumentError
+			require.ErrorAs(t, err, &bad)
+			require.ErrorContains(t, err, "batch size")
+			n++
 		}
-		require.Equal(t, 1, rounds)
-		require.Equal(t, before, live())
+		require.Equal(t, 1, n, "the error, once")
 	}
+}
+
+func TestBatchesOnADeviceThatIsFull(t *testing.T) {
+	closed := tensor.NewScope()
+	require.NoError(t, closed.Close())
+	n := 0
+	for _, err := range countingSet(t, 3).Batches(tensor.CPU().In(closed), BatchOptions{Size: 2}) {
+		require.ErrorIs(t, err, tensor.ErrReleased)
+		n++
+	}
+	require.Equal(t, 1, n)
 }

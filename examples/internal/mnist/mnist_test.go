@@ -48,21 +48,23 @@ func TestSets(t *testing.T) {
 			}
 		}
 		require.Equal(t, c.perClass, perClass, name)
+		if name == "train" {
+			requireNormalised(t, s)
+		}
 	}
 }
 
-func TestTrainIsNormalised(t *testing.T) {
-	s, err := Train()
-	require.NoError(t, err)
-	var sum, squares, n float64
+// requireNormalised demands that Mean and Std are those of the pixels of s.
+func requireNormalised(t *testing.T, s *data.Set) {
+	var sum, squares float64
 	for i := range s.Len() {
 		features, _ := s.Example(i)
 		for _, x := range features {
 			sum += float64(x)
 			squares += float64(x) * float64(x)
 		}
-		n += float64(len(features))
 	}
+	n := float64(s.Len() * s.Features())
 	require.InDelta(t, 0, sum/n, 1e-4)
 	require.InDelta(t, 1, math.Sqrt(squares/n), 1e-4)
 }

@@ -1,0 +1,202 @@
+package kernels_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tarn/kernels"
+)
+
+const (
+	f32 = kernels.Float32
+	f64 = kernels.Float64
+	i64 = kernels.Int64
+)
+
+// place returns addresses for operands that lie far apart. Nothing is read.
+func place(views ...kernels.View) []kernels.View {
+	for i := range views {
+		if views[i].Ptr == 0 {
+			views[i].Ptr = uintptr(i+1) << 40
+		}
+	}
+	return views
+}
+
+// view returns a dense operand.
+func view(d kernels.DType, dims ...int64) kernels.View {
+	v := kernels.View{DType: d, Rank: int8(len(dims))}
+	stride := int64(1)
+	for i := len(dims) - 1; i >= 0; i-- {
+		v.Dims[i], v.Strides[i] = dims[i], stride
+		stride *= dims[i]
+	}
+	return v
+}
+
+func at(v kernels.View, ptr uintptr) kernels.View { v.Ptr = ptr; return v }
+
+func strided(v kernels.View, strides ...int64) kernels.View {
+	copy(v.Strides[:], strides)
+	return v
+}
+
+// args returns an Args whose first n operands are the outputs.
+func args(n int, views ...kernels.View) *kernels.Args {
+	views = place(views...)
+	return &kernels.Args{Out: views[:n], In: views[n:]}
+}
+
+func (c checkCase) with(attr kernels.Attr) checkCase { c.args.Attr = attr; return c }
+
+type checkCase struct {
+	name string
+	id   kernels.ID
+	args *kernels.Args
+	want error  // nil if Check must accept
+	say  string // part of the error's text
+}
+
+func good(name string, id kernels.ID, n int, views ...kernels.View) checkCase {
+	return checkCase{name: name, id: id, args: args(n, views...)}
+}
+
+func bad(name string, id kernels.ID, want error, say string, n int, views ...kernels.View) checkCase {
+	return checkCase{name, id, args(n, views...), want, say}
+}
+
+var (
+	adam     = kernels.Attr{AdamW: kernels.AdamWAttr{Step: 1}}
+	momentum = kernels.Attr{SGD: kernels.SGDAttr{Momentum: 0.9}}
+	x        = uintptr(1 << 50) // an address that operands share
+)
+
+var checkCases = []checkCase{
+	good("rank 8", kernels.Add, 1, view(f32, 1, 2, 1, 2, 1, 2, 1, 2), view(f32, 1, 2, 1, 2, 1, 2, 1, 2), view(f32, 1, 2, 1, 2, 1, 2, 1, 2)),
+	good("empty, no address", kernels.Add, 1, view(f32, 0), kernels.View{DType: f32, Rank: 1}, kernels.View{DType: f32, Rank: 1}),
+	good("broadcast input", kernels.Mul, 1, view(f32, 2, 3), strided(view(f32, 2, 3), 0, 1), strided(view(f32, 2, 3), 0, 0)),
+	good("stride 0 on an output's dim of 1", kernels.Exp, 1, strided(view(f32, 1, 3), 0, 1), view(f32, 1, 3)),
+	good("in place", kernels.Add, 1, at(view(f32, 6), x), at(view(f32, 6), x), view(f32, 6)),
+	good("in place, both", kernels.Add, 1, at(view(f32, 6), x), at(view(f32, 6), x), at(view(f32, 6), x)),
+	good("in place, dtypes of one size", kernels.Copy, 1, at(view(f64, 6), x), at(view(i64, 6), x)),
+	good("side by side", kernels.Exp, 1, at(view(f32, 6), x), at(view(f32, 6), x+24)),
+	good("interleaved", kernels.Exp, 1, strided(at(view(f32, 6), x), 2), strided(at(view(f32, 6), x+4), 2)),
+	good("reversed in place", kernels.Exp, 1, strided(at(view(f32, 6), x), -1), strided(at(view(f32, 6), x), -1)),
+	good("copy converts", kernels.Copy, 1, view(i64, 3), view(f32, 3)),
+	good("sum of nothing", kernels.Sum, 1, view(f32, 1, 4), view(f32, 0, 4)),
+	good("max of nothing into nothing", kernels.Max, 1, view(f32, 1, 0), view(f32, 3, 0)),
+	good("no bias", kernels.MatMul, 1, view(f32, 2, 4), view(f32, 2, 3), view(f32, 3, 4)),
+	good("bias", kernels.MatMul, 1, view(f32, 2, 4), view(f32, 2, 3), view(f32, 3, 4), strided(view(f32, 2, 4), 0, 1)),
+	good("factor is both operands", kernels.MatMul, 1, view(f32, 3, 3), at(view(f32, 3, 3), x), at(view(f32, 3, 3), x)),
+	good("loss", kernels.CrossEntropy, 1, view(f32), view(f32, 5, 3), view(i64, 5)),
+	good("parameters of several dims", kernels.SGDStep, 2, view(f32, 2), view(f32, 3, 4), view(f32, 2), view(f32, 3, 4)),
+	good("momentum", kernels.SGDStep, 2, view(f32, 2), view(f32, 2), view(f32, 2)).with(momentum),
+	good("adamw", kernels.AdamWStep, 3, view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2)).with(adam),
+
+	bad("too few", kernels.Add, kernels.ErrArgs, "1 outputs and 1 inputs, want 1 and 2", 1, view(f32), view(f32)),
+	bad("too many", kernels.MatMul, kernels.ErrArgs, "want 1 and 2 to 3", 1,
+		view(f32, 1, 1), view(f32, 1, 1), view(f32, 1, 1), view(f32, 1, 1), view(f32, 1, 1)),
+	bad("no momentum buffer", kernels.SGDStep, kernels.ErrArgs, "want 2 and 1", 1, view(f32, 2), view(f32, 2)).with(momentum),
+	bad("no parameter", kernels.AdamWStep, kernels.ErrArgs, "want 3 and 1", 0).with(adam),
+	bad("unknown dtype", kernels.Exp, kernels.ErrDType, "in[0] is DType(9)", 1, view(f32), view(9)),
+	bad("int64 where float is wanted", kernels.Exp, kernels.ErrDType, "int64[2]", 1, view(i64, 2), view(i64, 2)),
+	bad("mixed", kernels.Add, kernels.ErrDType, "in[1] is float64, want float32", 1, view(f32), view(f32), view(f64)),
+	bad("float classes", kernels.CrossEntropy, kernels.ErrDType, "classes, is float32", 1, view(f32), view(f32, 5, 3), view(f32, 5)),
+	bad("argmax of int64", kernels.ArgMax, kernels.ErrDType, "want a float type", 1, view(i64, 1), view(i64, 3)),
+	bad("negative dim", kernels.Exp, kernels.ErrDims, "float32[2 -1]", 1, view(f32, 2, 3), view(f32, 2, -1)),
+	bad("more elements than int64", kernels.Exp, kernels.ErrDims, "more elements", 1,
+		view(f32, 0), strided(view(f32, 1<<40, 1<<40), 0, 0)),
+	bad("that many beside a 0", kernels.Exp, kernels.ErrDims, "more elements", 1, view(f32, 0), view(f32, 1<<40, 0, 1<<40)),
+	bad("dims differ", kernels.Add, kernels.ErrDims, "in[1] float32[3 2], want the dims of float32[2 3]", 1,
+		view(f32, 2, 3), view(f32, 2, 3), view(f32, 3, 2)),
+	bad("ranks differ", kernels.Exp, kernels.ErrDims, "float32[1 3]", 1, view(f32, 3), view(f32, 1, 3)),
+	bad("no reduction", kernels.Sum, kernels.ErrDims, "float32[2 1] is no reduction of float32[3 4]", 1, view(f32, 2, 1), view(f32, 3, 4)),
+	bad("reduced rank", kernels.Sum, kernels.ErrDims, "float32[3] is no reduction of float32[3 4]", 1, view(f32, 3), view(f32, 3, 4)),
+	bad("max of nothing", kernels.Max, kernels.ErrDims, "float32[0 4] has no element", 1, view(f32, 1, 4), view(f32, 0, 4)),
+	bad("max grad's dy", kernels.MaxGrad, kernels.ErrDims, "in[0] float32[3 1]", 1, view(f32, 3, 4), view(f32, 3, 1), view(f32, 3, 4), view(f32, 1, 4)),
+	bad("axis", kernels.ArgMax, kernels.ErrAttr, "axis 2 of in[0] float32[3 4]", 1, view(i64, 3, 1), view(f32, 3, 4)).with(kernels.Attr{Axis: 2}),
+	bad("axis of rank 0", kernels.ArgMax, kernels.ErrAttr, "axis 0", 1, view(i64), view(f32)),
+	bad("inner dims", kernels.MatMul, kernels.ErrDims, "in[0] float32[2 3] times in[1] float32[4 5] into out[0] float32[2 5]", 1,
+		view(f32, 2, 5), view(f32, 2, 3), view(f32, 4, 5)),
+	bad("bias of rank 1", kernels.MatMul, kernels.ErrDims, "in[2] float32[4]", 1,
+		view(f32, 2, 4), view(f32, 2, 3), view(f32, 3, 4), view(f32, 4)),
+	bad("classes for other rows", kernels.CrossEntropy, kernels.ErrDims, "classes in[1] int64[4]", 1,
+		view(f32), view(f32, 5, 3), view(i64, 4)),
+	bad("loss of rank 1", kernels.CrossEntropyGrad, kernels.ErrDims, "dloss in[0] float32[1]", 1,
+		view(f32, 5, 3), view(f32, 1), view(f32, 5, 3), view(i64, 5)),
+	bad("gradient of other dims", kernels.SGDStep, kernels.ErrDims, "out[1] float32[3 4], want the dims of float32[4 3]", 2,
+		view(f32, 2), view(f32, 3, 4), view(f32, 2), view(f32, 4, 3)),
+	bad("step 0", kernels.AdamWStep, kernels.ErrAttr, "step 0", 3, view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2)),
+	bad("odd address", kernels.Exp, kernels.ErrAddress, "in[0] float64[2] at 0x1004", 1, view(f64, 2), at(view(f64, 2), 0x1004)),
+	bad("output repeats", kernels.Fill, kernels.ErrOverlap, "along dim 0", 1, strided(view(f32, 2, 3), 0, 1)),
+	bad("one element on", kernels.Exp, kernels.ErrOverlap, "out[0] float32[6] and in[0] float32[6]", 1, at(view(f32, 6), x), at(view(f32, 6), x+4)),
+	bad("transposed in place", kernels.Exp, kernels.ErrOverlap, "", 1, at(view(f32, 3, 3), x), strided(at(view(f32, 3, 3), x), 1, 3)),
+	bad("reversed onto itself", kernels.Exp, kernels.ErrOverlap, "", 1, at(view(f32, 6), x), strided(at(view(f32, 6), x+20), -1)),
+	bad("own row broadcast", kernels.Add, kernels.ErrOverlap, "in[1]", 1,
+		at(view(f32, 3, 3), x), at(view(f32, 3, 3), x), strided(at(view(f32, 3, 3), x+12), 0, 1)),
+	bad("wider dtype in place", kernels.Copy, kernels.ErrOverlap, "", 1, at(view(f64, 6), x), at(view(f32, 6), x)),
+	bad("product over a factor", kernels.MatMul, kernels.ErrOverlap, "", 1, at(view(f32, 3, 3), x), at(view(f32, 3, 3), x), view(f32, 3, 3)),
+	bad("loss over a logit", kernels.CrossEntropy, kernels.ErrOverlap, "in[0]", 1,
+		at(view(f32), x+8), at(view(f32, 5, 3), x), view(i64, 5)),
+	bad("moments share", kernels.AdamWStep, kernels.ErrOverlap, "another output", 3,
+		view(f32, 2), at(view(f32, 2), x), at(view(f32, 2), x), view(f32, 2)).with(adam),
+}
+
+func TestCheck(t *testing.T) {
+	for _, c := range checkCases {
+		t.Run(c.name, func(t *testing.T) {
+			err := kernels.Check(c.id, c.id.DTypes(), c.args)
+			if c.want == nil {
+				require.NoError(t, err)
+				return
+			}
+			var e *kernels.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, c.id, e.Op)
+			require.ErrorIs(t, err, c.want)
+			require.ErrorContains(t, err, c.say)
+		})
+	}
+}
+
+func TestCheckRank(t *testing.T) {
+	for _, rank := range []int8{-128, -1, kernels.MaxRank + 1, 127} {
+		v := view(f32, 2)
+		v.Rank = rank
+		require.ErrorIs(t, kernels.Check(kernels.Exp, kernels.Exp.DTypes(), args(1, v, view(f32, 2))), kernels.ErrDims)
+		require.ErrorIs(t, kernels.Check(kernels.Exp, kernels.Exp.DTypes(), args(1, view(f32, 2), v)), kernels.ErrDims)
+	}
+}
+
+// TestCheckDevice: a device that has fewer dtypes than the specification
+// refuses the others.
+func TestCheckDevice(t *testing.T) {
+	a := args(1, view(f64, 2), view(f64, 2))
+	require.NoError(t, kernels.Check(kernels.Exp, kernels.Of(f64), a))
+	require.ErrorIs(t, kernels.Check(kernels.Exp, kernels.Of(f32), a), kernels.ErrDType)
+	require.ErrorIs(t, kernels.Check(kernels.Exp, kernels.Of(f32, f64, i64), args(1, view(i64, 2), view(i64, 2))), kernels.ErrDType)
+}
+
+func TestCheckUnknownOp(t *testing.T) {
+	require.ErrorIs(t, kernels.Check(kernels.ID(kernels.NumOps), 0, &kernels.Args{}), kernels.ErrNoOp)
+	require.Zero(t, kernels.ID(200).DTypes())
+}
+
+func TestCheckAllocatesNothing(t *testing.T) {
+	for _, c := range checkCases {
+		if c.want == nil {
+			n := testing.AllocsPerRun(100, func() { _ = kernels.Check(c.id, c.id.DTypes(), c.args) })
+			require.Zero(t, n, c.name)
+		}
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	a := args(1, view(f32, 64, 256), view(f32, 64, 256), strided(view(f32, 64, 256), 0, 1))
+	for b.Loop() {
+		if err := kernels.Check(kernels.Add, kernels.Add.DTypes(), a); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

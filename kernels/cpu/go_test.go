@@ -1,0 +1,117 @@
+package cpu
+
+import (
+	"iter"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"tarn/kernels"
+)
+
+// operand returns a dense operand of float32 over memory that lives as long as
+// the test binary.
+func operand(dims ...int64) kernels.View {
+	v := kernels.View{DType: kernels.Float32, Rank: int8(len(dims))}
+	n := int64(1)
+	for d := len(dims) - 1; d >= 0; d-- {
+		v.Dims[d], v.Strides[d] = dims[d], n
+		n *= dims[d]
+	}
+	memory := make([]float32, n+1)
+	for i := range memory {
+		memory[i] = float32(i%13)/13 - 0.5
+	}
+	kept = append(kept, memory)
+	v.Ptr = uintptr(unsafe.Pointer(&memory[0]))
+	return v
+}
+
+var kept [][]float32
+
+func transpose(v kernels.View) kernels.View {
+	v.Dims[0], v.Dims[1] = v.Dims[1], v.Dims[0]
+	v.Strides[0], v.Strides[1] = v.Strides[1], v.Strides[0]
+	return v
+}
+
+// newCall returns the Args of a call of op, with workspace.
+func newCall(op *kernels.Op, out kernels.View, in ...kernels.View) *kernels.Args {
+	a := &kernels.Args{Out: []kernels.View{out}, In: in}
+	if op.Workspace != nil {
+		if n := op.Workspace(a); n > 0 {
+			a.Work = operand(n/4 + 16)
+			a.Work.Ptr = (a.Work.Ptr + 63) &^ 63
+		}
+	}
+	return a
+}
+
+// smallCalls returns a small float32 call for every op of t.
+func smallCalls(t *kernels.Table) iter.Seq2[kernels.ID, *kernels.Args] {
+	x, y, z := operand(4, 4), operand(4, 4), operand(4, 4)
+	row, column := operand(1, 4), operand(4, 1)
+	index, classes := operand(8, 1), operand(8)
+	index.DType, index.Dims[0] = kernels.Int64, 4
+	classes.DType, classes.Dims[0] = kernels.Int64, 4
+	classes.Ptr = uintptr(unsafe.Pointer(&make([]int64, 4)[0]))
+	return func(yield func(kernels.ID, *kernels.Args) bool) {
+		for id := range kernels.ID(kernels.NumOps) {
+			var a *kernels.Args
+			switch id {
+			case kernels.Fill:
+				a = newCall(t[id], z)
+			case kernels.Copy, kernels.Affine, kernels.Exp, kernels.Log, kernels.Sqrt, kernels.ReLU:
+				a = newCall(t[id], z, x)
+			case kernels.Sum, kernels.Max:
+				a = newCall(t[id], row, x)
+			case kernels.MaxGrad:
+				a = newCall(t[id], z, column, x, operand(4, 1))
+			case kernels.ArgMax:
+				a = newCall(t[id], index, x)
+				a.Attr.Axis = 1
+			case kernels.CrossEntropy:
+				a = newCall(t[id], operand(), x, classes)
+			case kernels.CrossEntropyGrad:
+				a = newCall(t[id], z, operand(), x, classes)
+			case kernels.SGDStep:
+				a = newCall(t[id], z, x)
+			case kernels.AdamWStep:
+				a = &kernels.Args{Out: []kernels.View{z, operand(4, 4), operand(4, 4)}, In: []kernels.View{x}}
+				a.Attr.AdamW.Step = 1
+			default: // two inputs of the dims of the output
+				a = newCall(t[id], z, x, y)
+			}
+			if !yield(id, a) {
+				return
+			}
+		}
+	}
+}
+
+// TestGoAllocatesNothing: small calls, which are many, cost no Go allocation.
+func TestGoAllocatesNothing(t *testing.T) {
+	table := goTable()
+	for id, a := range smallCalls(table) {
+		require.NoError(t, table[id].Run(Queue(), a), "%v", id)
+		n := testing.AllocsPerRun(100, func() { _ = table[id].Run(Queue(), a) })
+		require.Zero(t, n, "%v", id)
+	}
+}
+
+// TestGoNeedsWorkspace: a call without the workspace that it asked for is an
+// error.
+func TestGoNeedsWorkspace(t *testing.T) {
+	table := goTable()
+	long := operand(partialLen + 1)
+	for id, a := range map[kernels.ID]*kernels.Args{
+		kernels.Sum:    newCall(table[kernels.Sum], operand(1), long),
+		kernels.Max:    newCall(table[kernels.Max], operand(1), long),
+		kernels.MatMul: newCall(table[kernels.MatMul], operand(3, 3), operand(3, 3), operand(3, 3)),
+	} {
+		require.NoError(t, table[id].Run(Queue(), a), "%v", id)
+		a.Work = kernels.View{}
+		require.ErrorIs(t, table[id].Run(Queue(), a), kernels.ErrAddress, "%v", id)
+	}
+}

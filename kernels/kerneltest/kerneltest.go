@@ -1,0 +1,125 @@
+// Package kerneltest is the conformance suite of the ops of package kernels:
+// it runs a device's table on many shapes, layouts and values and compares the
+// results with kernels/ref. Operands are in host memory, so the suite is for
+// tables whose addresses are those of the host.
+//
+//	memory.go     operands between red zones; outputs start as poison
+//	layout.go     layouts (transposed, sliced, ...) and values (NaN, denormals, ...)
+//	call.go       one call: run on both tables, compare every byte
+//	tolerance.go  how exact each op must be, and why
+//	refuse.go     bad arguments: typed errors, nothing written
+//	threads.go    the same bits with any number of threads
+//	fuzz.go       calls made from bytes, for go test -fuzz
+//	others        the cases, one op family a file
+//
+// Every case is generated from a fixed seed; a failure prints the whole call.
+package kerneltest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"tarn/kernels"
+)
+
+// suite is one op of a table under test, for one dtype.
+type suite struct {
+	*testing.T
+	table *kernels.Table
+	rand  *rand.Rand
+	id    kernels.ID
+	dtype kernels.DType // of the floating-point or numeric operands
+}
+
+// family is a set of ops with common cases.
+type family struct {
+	name  string
+	ids   []kernels.ID
+	cases func(*suite)
+}
+
+var families = []family{
+	{"fill", []kernels.ID{kernels.Fill}, (*suite).fill},
+	{"copy", []kernels.ID{kernels.Copy}, (*suite).copies},
+	{"elementwise", []kernels.ID{
+		kernels.Add, kernels.Sub, kernels.Mul, kernels.Div, kernels.Affine, kernels.Exp, kernels.Log,
+		kernels.Sqrt, kernels.ReLU, kernels.ReLUGrad}, (*suite).elementwise},
+	{"reduce", []kernels.ID{kernels.Sum, kernels.Max}, (*suite).reduce},
+	{"maxgrad", []kernels.ID{kernels.MaxGrad}, (*suite).maxGrad},
+	{"argmax", []kernels.ID{kernels.ArgMax}, (*suite).argMax},
+	{"matmul", []kernels.ID{kernels.MatMul}, (*suite).matMul},
+	{"loss", []kernels.ID{kernels.CrossEntropy, kernels.CrossEntropyGrad}, (*suite).loss},
+	{"optimiser", []kernels.ID{kernels.SGDStep, kernels.AdamWStep}, (*suite).optimiser},
+}
+
+// Run tests every op of table under the given name, for the dtypes in only or,
+// with none given, for all. An op or dtype that the table lacks is skipped and
+// says so.
+func Run(t *testing.T, name string, table *kernels.Table, only ...kernels.DType) {
+	dtypes := only
+	if len(dtypes) == 0 {
+		dtypes = []kernels.DType{kernels.Float32, kernels.Float64, kernels.Int64}
+	}
+	t.Run(name, func(t *testing.T) {
+		for _, f := range families {
+			for _, id := range f.ids {
+				for _, d := range dtypes {
+					if byDType(id).Has(d) {
+						t.Run(id.String()+"/"+d.String(), func(t *testing.T) { runOp(t, table, id, d, f.cases) })
+					}
+				}
+			}
+		}
+		t.Run("refuse", func(t *testing.T) { refuse(t, table) })
+	})
+}
+
+// byDType returns the dtypes that the cases of id go by: those of Out[0], but
+// of In[0] for ArgMax, whose result is always int64.
+func byDType(id kernels.ID) kernels.DTypes {
+	if id == kernels.ArgMax {
+		return kernels.Of(kernels.Float32, kernels.Float64)
+	}
+	return id.DTypes()
+}
+
+func runOp(t *testing.T, table *kernels.Table, id kernels.ID, d kernels.DType, cases func(*suite)) {
+	needed := d
+	if id == kernels.ArgMax {
+		needed = kernels.Int64
+	}
+	if table[id] == nil || !table[id].DTypes.Has(needed) {
+		t.Skipf("the table has no %v for %v", id, d)
+	}
+	cases(&suite{t, table, rand.New(rand.NewPCG(uint64(id), uint64(d))), id, d})
+}
+
+// check fails the test if c differs from the reference.
+func (s *suite) check(c *call) {
+	s.Helper()
+	if err := c.compare(s.table); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// sizes are those at which blocked and vectorised loops change their ways.
+var sizes = []int64{0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 255, 256, 257}
+
+// shapes are dims of ranks 0 to 8, with sizes of 1 and 0 at all places.
+var shapes = [][]int64{
+	{}, {3, 5}, {1, 7}, {7, 1}, {33, 31}, {2, 257}, {257, 2}, {1, 1}, {0, 5}, {5, 0},
+	{2, 3, 5}, {1, 3, 1}, {5, 0, 3}, {3, 1, 17}, {17, 3, 2}, {4, 1, 6, 2}, {2, 3, 2, 3, 2},
+	{1, 2, 1, 3, 1, 4}, {2, 1, 3, 1, 2, 2, 3}, {2, 1, 3, 1, 2, 2, 1, 2}, {1, 1, 1, 1, 1, 1, 1, 1},
+}
+
+// everyShape returns the sizes as dims of rank 1 and the shapes.
+func everyShape() [][]int64 {
+	var all [][]int64
+	for _, n := range sizes {
+		all = append(all, []int64{n})
+	}
+	return append(all, shapes...)
+}
+
+// pick returns a random layout of the list.
+func (s *suite) pick(list []layout) layout { return list[s.rand.IntN(len(list))] }

@@ -1,0 +1,118 @@
+package kerneltest
+
+import "tarn/kernels"
+
+// product is what a MatMul case varies beside M, N and K.
+type product struct {
+	out, x, y, bias layout
+	hasBias         bool
+	rectify         bool
+	accumulate      bool
+}
+
+var transposed = layout{name: "transposed", order: backwards}
+
+// rowBias has one bias for each column, the usual case: stride 0 along M.
+var rowBias = layout{name: "row bias", order: backwards, expanded: true}
+
+func (s *suite) productCall(m, n, k int64, p product, g generator) *call {
+	c := &call{id: kernels.MatMul}
+	c.out = []operand{place(s.rand, s.dtype, []int64{m, n}, p.out)}
+	c.in = []operand{
+		place(s.rand, s.dtype, []int64{m, k}, p.x).fill(g),
+		place(s.rand, s.dtype, []int64{k, n}, p.y).fill(g),
+	}
+	if p.hasBias && !p.accumulate {
+		c.in = append(c.in, place(s.rand, s.dtype, []int64{m, n}, p.bias).fill(g))
+	}
+	if p.rectify && !p.accumulate {
+		c.attr.Activation = kernels.Rectify
+	}
+	if p.accumulate {
+		c.attr.Accumulate = true
+		c.out[0].fill(g)
+	}
+	return c
+}
+
+// anyProduct returns a random product over operands that are dense or
+// transposed, mostly, since those have the fast paths.
+func (s *suite) anyProduct() product {
+	lie := func(list []layout) layout {
+		if s.rand.IntN(4) == 0 {
+			return s.pick(list)
+		}
+		return []layout{dense, transposed}[s.rand.IntN(2)]
+	}
+	bias := rowBias
+	if s.rand.IntN(3) == 0 {
+		bias = s.pick(readable)
+	}
+	return product{
+		out: lie(writable), x: lie(readable), y: lie(readable), bias: bias,
+		hasBias: s.rand.IntN(2) == 0, rectify: s.rand.IntN(2) == 0, accumulate: s.rand.IntN(3) == 0,
+	}
+}
+
+func (s *suite) matMul() {
+	values := uniform(s.rand)
+	for _, n := range sizes { // each size at each place
+		for _, dims := range [][3]int64{{n, 17, 9}, {17, n, 9}, {9, 17, n}, {n, n, 3}} {
+			for _, x := range []layout{dense, transposed} {
+				for _, y := range []layout{dense, transposed} {
+					p := s.anyProduct()
+					p.out, p.x, p.y = dense, x, y
+					s.check(s.productCall(dims[0], dims[1], dims[2], p, values))
+				}
+			}
+			s.check(s.productCall(dims[0], dims[1], dims[2], s.anyProduct(), values))
+		}
+	}
+	for range 150 {
+		pick := func() int64 { return sizes[s.rand.IntN(len(sizes))] }
+		m, n, k := pick(), pick(), pick()
+		if m*n*k < 300_000 {
+			s.check(s.productCall(m, n, k, s.anyProduct(), values))
+		}
+	}
+	s.productForms()
+	s.productOfUnruly()
+	for _, dims := range [][3]int64{ // several blocks and threads
+		{64, 256, 784}, {64, 10, 256}, {257, 127, 65}, {1, 600, 513}, {600, 1, 513}, {130, 130, 300}, {3, 1031, 300},
+	} {
+		s.check(s.productCall(dims[0], dims[1], dims[2], s.anyProduct(), values))
+	}
+}
+
+// productForms tries every combination of layouts and of bias, activation and
+// accumulate on one odd shape, and on shapes with dims of 1, whose strides may
+// be anything.
+func (s *suite) productForms() {
+	values := uniform(s.rand)
+	for _, dims := range [][3]int64{{19, 37, 11}, {1, 37, 11}, {19, 1, 11}, {19, 37, 1}, {1, 1, 5}, {5, 33, 0}} {
+		for _, x := range readable {
+			for _, y := range readable {
+				s.check(s.productCall(dims[0], dims[1], dims[2], product{out: dense, x: x, y: y}, values))
+			}
+		}
+		for _, out := range writable {
+			for form := range 8 {
+				p := product{out: out, bias: rowBias, hasBias: form&1 != 0, rectify: form&2 != 0, accumulate: form&4 != 0}
+				s.check(s.productCall(dims[0], dims[1], dims[2], p, values))
+			}
+			for _, bias := range readable {
+				s.check(s.productCall(dims[0], dims[1], dims[2], product{out: out, bias: bias, hasBias: true}, values))
+			}
+		}
+	}
+}
+
+// productOfUnruly: NaN and infinities reach exactly the elements that IEEE
+// says, 0 times infinity included, and nothing leaks in from padding.
+func (s *suite) productOfUnruly() {
+	for _, dims := range [][3]int64{{1, 1, 1}, {7, 9, 1}, {9, 33, 2}, {17, 15, 3}, {33, 65, 5}} {
+		for range 10 {
+			s.check(s.productCall(dims[0], dims[1], dims[2], s.anyProduct(), unruly(s.rand)))
+		}
+	}
+}

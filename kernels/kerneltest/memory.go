@@ -1,0 +1,125 @@
+package kerneltest
+
+import (
+	"encoding/binary"
+	"math"
+	"unsafe"
+
+	"tarn/kernels"
+)
+
+// redZone is how many bytes lie on each side of the elements of an operand:
+// more than two of the widest vectors, so that an access beyond the end stays
+// in it and is seen.
+const redZone = 192
+
+// poison fills what no one has written. As a float it is NaN and as an int64
+// -1, so that a kernel that reads it has a wrong result.
+const poison = 0xFF
+
+// memory is what one or more operands of a call lie in. It holds the bytes
+// from before the call; each run of the call gets a copy.
+type memory struct {
+	initial []byte
+	// writable marks the bytes of output elements. All others, gaps between
+	// strided elements included, must survive a run.
+	writable []bool
+}
+
+func newMemory(n int64) *memory {
+	m := &memory{initial: make([]byte, n), writable: make([]bool, n)}
+	for i := range m.initial {
+		m.initial[i] = poison
+	}
+	return m
+}
+
+// words returns a copy of m's bytes that starts at a multiple of 8.
+func (m *memory) words() []byte {
+	w := make([]uint64, (len(m.initial)+7)/8+1)
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&w[0])), len(w)*8)[:len(m.initial)]
+	copy(b, m.initial)
+	return b
+}
+
+// operand is a View that lies in a memory. view.Ptr is the offset of the first
+// element there and becomes an address in a run.
+type operand struct {
+	mem  *memory
+	view kernels.View
+}
+
+// offsets calls f with the offset of every element of v in row-major order.
+func offsets(v *kernels.View, f func(i int, off int64)) {
+	var index [kernels.MaxRank]int64
+	off, size := int64(v.Ptr), v.DType.Size()
+	for i := range int(v.Len()) {
+		f(i, off)
+		for d := int(v.Rank) - 1; d >= 0; d-- {
+			index[d]++
+			off += v.Strides[d] * size
+			if index[d] < v.Dims[d] {
+				break
+			}
+			off -= index[d] * v.Strides[d] * size
+			index[d] = 0
+		}
+	}
+}
+
+// allowWrites marks the elements of o as an output's.
+func (o operand) allowWrites() {
+	offsets(&o.view, func(_ int, off int64) {
+		for b := range o.view.DType.Size() {
+			o.mem.writable[off+b] = true
+		}
+	})
+}
+
+// fill sets the elements of o to what g makes.
+func (o operand) fill(g generator) operand {
+	offsets(&o.view, func(i int, off int64) { put(o.mem.initial[off:], o.view.DType, g(o.view.DType, i)) })
+	return o
+}
+
+// An element travels as its bits, which keeps NaN payloads, the sign of 0 and
+// large int64 values.
+
+func put(b []byte, d kernels.DType, bits uint64) {
+	if d.Size() == 4 {
+		binary.NativeEndian.PutUint32(b, uint32(bits))
+	} else {
+		binary.NativeEndian.PutUint64(b, bits)
+	}
+}
+
+func get(b []byte, d kernels.DType) uint64 {
+	if d.Size() == 4 {
+		return uint64(binary.NativeEndian.Uint32(b))
+	}
+	return binary.NativeEndian.Uint64(b)
+}
+
+// toBits returns x as an element of type d.
+func toBits(d kernels.DType, x float64) uint64 {
+	switch d {
+	case kernels.Float32:
+		return uint64(math.Float32bits(float32(x)))
+	case kernels.Float64:
+		return math.Float64bits(x)
+	default:
+		return uint64(int64(x))
+	}
+}
+
+// toFloat returns the value of an element of type d.
+func toFloat(d kernels.DType, bits uint64) float64 {
+	switch d {
+	case kernels.Float32:
+		return float64(math.Float32frombits(uint32(bits)))
+	case kernels.Float64:
+		return math.Float64frombits(bits)
+	default:
+		return float64(int64(bits))
+	}
+}

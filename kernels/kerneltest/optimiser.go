@@ -1,0 +1,177 @@
+package kerneltest
+
+import (
+	"math"
+
+	"tarn/kernels"
+)
+
+// state returns how many outputs each parameter has beside itself.
+func state(id kernels.ID, attr kernels.Attr) int {
+	switch {
+	case id == kernels.AdamWStep:
+		return 2
+	case attr.SGD.Momentum != 0:
+		return 1
+	}
+	return 0
+}
+
+// stepCall returns an optimiser step over parameters of the given dims.
+func (s *suite) stepCall(attr kernels.Attr, params [][]int64, pick func() layout) *call {
+	c := &call{id: s.id, attr: attr}
+	values := uniform(s.rand)
+	for _, dims := range params {
+		c.out = append(c.out, place(s.rand, s.dtype, dims, pick()).fill(values))
+		for i := range state(s.id, attr) {
+			o := place(s.rand, s.dtype, dims, pick())
+			switch {
+			case i == 1: // second moments are never negative
+				o.fill(between(s.rand, 0, 4))
+			case !attr.SGD.First: // else poison, which must not be read
+				o.fill(values)
+			}
+			c.out = append(c.out, o)
+		}
+		c.in = append(c.in, place(s.rand, s.dtype, dims, pick()).fill(values))
+	}
+	return c
+}
+
+// hyperparameters returns the settings to try.
+func (s *suite) hyperparameters() []kernels.Attr {
+	var all []kernels.Attr
+	if s.id == kernels.AdamWStep {
+		for _, a := range []kernels.AdamWAttr{
+			{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 0.01, Step: 1},
+			{LR: 0.1, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: 7},
+			{LR: 0.1, Beta1: 0, Beta2: 0, Eps: 1e-3, WeightDecay: 0.5, Step: 2},
+			{LR: 0.01, Beta1: 0.5, Beta2: 0.9, Eps: 1e-8, WeightDecay: 0.1, Step: 1_000_000},
+		} {
+			all = append(all, kernels.Attr{AdamW: a})
+		}
+		return all
+	}
+	for _, momentum := range []float64{0, 0.9} {
+		for form := range 16 {
+			a := kernels.SGDAttr{LR: 0.1, Momentum: momentum, Nesterov: form&1 != 0, First: form&2 != 0 && momentum != 0}
+			if form&4 != 0 {
+				a.Dampening = 0.3
+			}
+			if form&8 != 0 {
+				a.WeightDecay = 0.01
+			}
+			all = append(all, kernels.Attr{SGD: a})
+		}
+	}
+	return all
+}
+
+func (s *suite) optimiser() {
+	for _, attr := range s.hyperparameters() {
+		for _, n := range sizes {
+			s.check(s.stepCall(attr, [][]int64{{n}}, func() layout { return dense }))
+		}
+		for _, dims := range shapes {
+			s.check(s.stepCall(attr, [][]int64{dims}, func() layout { return s.pick(writable) }))
+		}
+		many := [][]int64{{3}, {0}, {}, {17, 5}, {257}, {2, 0, 3}, {1, 1}, {31}}
+		s.check(s.stepCall(attr, many, func() layout { return dense }))
+		s.check(s.stepCall(attr, many, func() layout { return s.pick(writable) }))
+		s.severalSteps(attr, 5, 1e-5)
+	}
+	attrs := s.hyperparameters()
+	for _, attr := range []kernels.Attr{attrs[0], attrs[len(attrs)-1]} { // several threads
+		s.check(s.stepCall(attr, [][]int64{{5}, {40009}, {131, 257}}, func() layout { return dense }))
+	}
+	if s.id == kernels.AdamWStep && s.dtype == kernels.Float32 {
+		s.severalSteps(kernels.Attr{AdamW: kernels.AdamWAttr{
+			LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 0.01}}, 10_000, 1e-3)
+	}
+}
+
+// severalSteps runs steps of the table on its own state and compares the
+// parameter with a recomputation in float64, within tol of its size.
+func (s *suite) severalSteps(attr kernels.Attr, steps int, tol float64) {
+	s.Helper()
+	const n = 37
+	attr.SGD.First = attr.SGD.Momentum != 0
+	attr.AdamW.Step = 1
+	c := s.stepCall(attr, [][]int64{{n}}, func() layout { return dense })
+	for i := 1; i < len(c.out); i++ {
+		c.out[i].fill(func(d kernels.DType, _ int) uint64 { return toBits(d, 0) })
+	}
+	var model [n]stepper
+	for i, p := range c.values(result{bytes: initial(c)})[0] {
+		model[i].p = p
+	}
+	for step := range steps {
+		c.attr.AdamW.Step = int64(step + 1)
+		c.in[0].fill(func(d kernels.DType, i int) uint64 { // a gradient with a target and noise
+			g := model[i].p - float64(i)/n + 0.1*s.rand.Float64()
+			bits := toBits(d, g)
+			model[i].g = toFloat(d, bits)
+			return bits
+		})
+		r := c.run(s.table)
+		if r.err != nil {
+			s.Fatal(r.err)
+		}
+		for _, o := range c.out {
+			copy(o.mem.initial, r.bytes[o.mem])
+		}
+		for i := range model {
+			model[i].step(s.id, &c.attr)
+		}
+		c.attr.SGD.First = false
+	}
+	for i, got := range c.values(result{bytes: initial(c)})[0] {
+		if want := model[i].p; math.Abs(got-want) > tol*max(1, math.Abs(want)) {
+			s.Fatalf("%v: parameter %d is %v after %d steps, want %v", c, i, got, steps, want)
+		}
+	}
+}
+
+// initial returns the bytes of c's memories as they are before a run.
+func initial(c *call) map[*memory][]byte {
+	m := map[*memory][]byte{}
+	for _, o := range append(append([]operand(nil), c.out...), c.in...) {
+		m[o.mem] = o.mem.initial
+	}
+	return m
+}
+
+// stepper is one parameter in float64, stepped by PyTorch's formulas.
+type stepper struct {
+	p, g    float64
+	m, v    float64 // moments, or m the momentum buffer
+	started bool
+}
+
+func (x *stepper) step(id kernels.ID, attr *kernels.Attr) {
+	if id == kernels.AdamWStep {
+		h, t := attr.AdamW, float64(attr.AdamW.Step)
+		x.p *= 1 - h.LR*h.WeightDecay
+		x.m += (x.g - x.m) * (1 - h.Beta1)
+		x.v = h.Beta2*x.v + (1-h.Beta2)*x.g*x.g
+		denominator := math.Sqrt(x.v)/math.Sqrt(1-math.Pow(h.Beta2, t)) + h.Eps
+		x.p -= h.LR / (1 - math.Pow(h.Beta1, t)) * x.m / denominator
+		return
+	}
+	h := attr.SGD
+	d := x.g + h.WeightDecay*x.p
+	if h.Momentum != 0 {
+		if x.started {
+			x.m = h.Momentum*x.m + (1-h.Dampening)*d
+		} else {
+			x.m = d
+		}
+		x.started = true
+		if h.Nesterov {
+			d += h.Momentum * x.m
+		} else {
+			d = x.m
+		}
+	}
+	x.p -= h.LR * d
+}

@@ -1,0 +1,203 @@
+package kerneltest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"tarn/kernels"
+)
+
+// fault spoils a good call in one way; want is the error that must come of it.
+type fault struct {
+	name  string
+	want  error
+	spoil func(c *call) bool // false where the call cannot be spoilt like this
+}
+
+var faults = []fault{
+	{"no output", kernels.ErrArgs, func(c *call) bool { c.out = nil; return true }},
+	{"one output more", kernels.ErrArgs, func(c *call) bool { c.out = append(c.out, c.out[0]); return true }},
+	{"one input less", kernels.ErrArgs, func(c *call) bool {
+		if len(c.in) == 0 || c.id == kernels.MatMul && len(c.in) == 3 {
+			return false
+		}
+		c.in = c.in[:len(c.in)-1]
+		return true
+	}},
+	{"inputs doubled", kernels.ErrArgs, func(c *call) bool {
+		c.in = append(c.in, c.in...)
+		return len(c.in) > 0
+	}},
+	{"invalid output dtype", kernels.ErrDType, onOut(func(v *kernels.View) { v.DType = kernels.Invalid })},
+	{"unknown output dtype", kernels.ErrDType, onOut(func(v *kernels.View) { v.DType = 77 })},
+	{"invalid input dtype", kernels.ErrDType, onLast(func(v *kernels.View) { v.DType = kernels.Invalid })},
+	{"another output dtype", kernels.ErrDType, func(c *call) bool {
+		v := &c.out[0].view
+		v.DType = kernels.Int64
+		if c.id == kernels.ArgMax {
+			v.DType = kernels.Float32
+		}
+		return !c.id.DTypes().Has(v.DType)
+	}},
+	{"another input dtype", kernels.ErrDType, func(c *call) bool {
+		if len(c.in) == 0 || c.id == kernels.Copy {
+			return false
+		}
+		for i := range c.in {
+			v := &c.in[i].view
+			if v.DType == kernels.Int64 {
+				v.DType = kernels.Float64
+			} else {
+				v.DType = kernels.Int64
+			}
+		}
+		return true
+	}},
+	{"rank -1", kernels.ErrDims, onOut(func(v *kernels.View) { v.Rank = -1 })},
+	{"rank 9", kernels.ErrDims, onLast(func(v *kernels.View) { v.Rank = kernels.MaxRank + 1 })},
+	{"negative dim", kernels.ErrDims, onDim(func(v *kernels.View) { v.Dims[0] = -1 })},
+	{"too many elements", kernels.ErrDims, func(c *call) bool {
+		for _, list := range [][]operand{c.out, c.in} {
+			for i := range list {
+				v := &list[i].view
+				v.Rank = 3
+				v.Dims, v.Strides = [8]int64{1 << 30, 1 << 30, 1 << 30}, [8]int64{1 << 60, 1 << 30, 1}
+			}
+		}
+		return true
+	}},
+	{"longer input", kernels.ErrDims, onDim(func(v *kernels.View) { v.Dims[0]++ })},
+	{"input of higher rank", kernels.ErrDims, onLast(func(v *kernels.View) {
+		v.Dims[v.Rank], v.Strides[v.Rank] = 2, 1
+		v.Rank++
+	})},
+	{"no address", kernels.ErrAddress, onOut(func(v *kernels.View) { v.Ptr = nowhere })},
+	{"odd address", kernels.ErrAddress, onOut(func(v *kernels.View) { v.Ptr++ })},
+	{"output repeats elements", kernels.ErrOverlap, func(c *call) bool {
+		for d, n := range c.out[0].view.Dims[:c.out[0].view.Rank] {
+			if n > 1 {
+				c.out[0].view.Strides[d] = 0
+				return true
+			}
+		}
+		return false
+	}},
+	{"output one element behind an input", kernels.ErrOverlap, func(c *call) bool {
+		for _, in := range c.in {
+			if in.view.DType == c.out[0].view.DType && in.view.Len() > 1 {
+				c.out[0].mem = in.mem
+				c.out[0].view.Ptr = in.view.Ptr + uintptr(in.view.DType.Size())
+				return true
+			}
+		}
+		return false
+	}},
+	{"output transposed over an input", kernels.ErrOverlap, func(c *call) bool {
+		if c.out[0].view.Rank != 2 || len(c.in) == 0 || !c.in[0].view.SameDims(&c.out[0].view) {
+			return false
+		}
+		c.out[0] = c.in[0]
+		s := &c.out[0].view.Strides
+		s[0], s[1] = 1, c.out[0].view.Dims[0]
+		return true
+	}},
+	{"axis out of range", kernels.ErrAttr, func(c *call) bool { c.attr.Axis = 2; return c.id == kernels.ArgMax }},
+	{"negative axis", kernels.ErrAttr, func(c *call) bool { c.attr.Axis = -1; return c.id == kernels.ArgMax }},
+	{"unknown activation", kernels.ErrAttr, func(c *call) bool { c.attr.Activation = 9; return c.id == kernels.MatMul }},
+	{"accumulate with bias", kernels.ErrAttr, func(c *call) bool { c.attr.Accumulate = true; return c.id == kernels.MatMul }},
+	{"step 0", kernels.ErrAttr, func(c *call) bool { c.attr.AdamW.Step = 0; return c.id == kernels.AdamWStep }},
+	{"nothing to reduce", kernels.ErrDims, func(c *call) bool {
+		if c.id != kernels.Max && c.id != kernels.ArgMax {
+			return false
+		}
+		c.in[0].view.Dims[1] = 0
+		return true
+	}},
+}
+
+// onOut and onLast change the first output and the last input, onDim the first
+// dim of an input that has one.
+
+func onOut(f func(*kernels.View)) func(*call) bool {
+	return func(c *call) bool { f(&c.out[0].view); return true }
+}
+
+func onLast(f func(*kernels.View)) func(*call) bool {
+	return func(c *call) bool {
+		if len(c.in) == 0 {
+			return false
+		}
+		f(&c.in[len(c.in)-1].view)
+		return true
+	}
+}
+
+func onDim(f func(*kernels.View)) func(*call) bool {
+	return func(c *call) bool {
+		for i := range c.in {
+			if c.in[i].view.Rank > 0 {
+				f(&c.in[i].view)
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// goodCall returns a call of id that every table takes.
+func goodCall(t *testing.T, table *kernels.Table, id kernels.ID) *call {
+	s := &suite{t, table, rand.New(rand.NewPCG(3, uint64(id))), id, kernels.Float32}
+	dims := []int64{4, 5}
+	switch id {
+	case kernels.Sum, kernels.Max:
+		return s.reduceCall(dims, 2, dense, dense, uniform(s.rand))
+	case kernels.MaxGrad:
+		c := s.reduceCall(dims, 2, dense, dense, uniform(s.rand))
+		return &call{id: id, out: []operand{place(s.rand, s.dtype, dims, dense)}, in: []operand{c.out[0], c.in[0], c.out[0]}}
+	case kernels.ArgMax:
+		c := s.reduceCall(dims, 2, dense, dense, uniform(s.rand))
+		c.out[0] = place(s.rand, kernels.Int64, []int64{4, 1}, dense)
+		c.attr.Axis = 1
+		return c
+	case kernels.MatMul:
+		return s.productCall(4, 5, 4, product{out: dense, x: dense, y: dense, bias: rowBias, hasBias: true}, uniform(s.rand))
+	case kernels.CrossEntropy, kernels.CrossEntropyGrad:
+		c := s.lossCall(4, 5, dense, uniform(s.rand))
+		if id == kernels.CrossEntropyGrad {
+			c.out[0] = place(s.rand, s.dtype, dims, dense)
+		}
+		return c
+	case kernels.SGDStep, kernels.AdamWStep:
+		attr := s.hyperparameters()[0]
+		return s.stepCall(attr, [][]int64{dims, {7}}, func() layout { return dense })
+	}
+	return s.elementwiseCall(dims, [3]layout{dense, dense, dense}, uniform(s.rand))
+}
+
+// refuse tests that bad arguments are the right typed error and leave every
+// byte as it was.
+func refuse(t *testing.T, table *kernels.Table) {
+	for id := range kernels.ID(kernels.NumOps) {
+		if table[id] == nil {
+			continue
+		}
+		if err := goodCall(t, table, id).compare(table); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range faults {
+			c := goodCall(t, table, id)
+			if !f.spoil(c) {
+				continue
+			}
+			r := c.run(table)
+			var e *kernels.Error
+			if !errors.As(r.err, &e) || !errors.Is(r.err, f.want) || e.Op != id {
+				t.Errorf("%v, %s: error %v, want %v", id, f.name, r.err, f.want)
+			}
+			if err := c.compareBytes(r, true); err != nil {
+				t.Errorf("%v, %s: %v", id, f.name, err)
+			}
+		}
+	}
+}

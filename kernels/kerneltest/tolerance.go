@@ -1,0 +1,189 @@
+package kerneltest
+
+import (
+	"math"
+
+	"tarn/kernels"
+)
+
+// tolerance is how far a result may be from the reference: within ulps steps
+// of the dtype, or within (eps + root*sqrt(terms)) epsilons of the element's
+// scale. NaN must be NaN, and an infinity that infinity unless ulps reach it.
+type tolerance struct {
+	bits   bool // the same bits, but for NaN: tells -0 from 0
+	ulps   int64
+	eps    float64
+	root   float64
+	root64 float64 // root for float64 alone
+}
+
+// tolerances is the one place that says how exact a body must be. The scale
+// that eps refers to is the size of what was added up, see scales; without
+// that, a sum that cancels would ask for more than any order of summing gives.
+var tolerances = [kernels.NumOps]tolerance{
+	// One IEEE operation or none: nothing to be off by.
+	kernels.Fill: {bits: true}, kernels.Copy: {bits: true},
+	kernels.Add: {bits: true}, kernels.Sub: {bits: true}, kernels.Mul: {bits: true}, kernels.Div: {bits: true},
+	kernels.ReLU: {bits: true}, kernels.ReLUGrad: {bits: true},
+	// A choice among elements; of -0 and 0 either may be the maximum.
+	kernels.Max: {}, kernels.ArgMax: {},
+	// Two roundings in the reference, one with a fused multiply-add.
+	kernels.Affine: {eps: 1},
+	// The ops' specification.
+	kernels.Exp: {ulps: 4}, kernels.Log: {ulps: 4}, kernels.Sqrt: {ulps: 4},
+	// A division, or a multiplication by the rounded reciprocal.
+	kernels.MaxGrad: {ulps: 2},
+	// 8 epsilons of float32 are the 1e-6 of the specification, at any length:
+	// pairwise or blocked. float64 may be summed in order.
+	kernels.Sum: {eps: 8, root64: 1},
+	// Sums in order of K in the element type: rounding errors walk randomly,
+	// hence the root. One lost product would show as 1/K of the scale.
+	kernels.MatMul: {eps: 4, root: 1},
+	// exp within 4 ulp, its sum, the logarithm and the mean.
+	kernels.CrossEntropy:     {eps: 16},
+	kernels.CrossEntropyGrad: {eps: 12},
+	// A handful of roundings per element, factors rounded to the dtype.
+	kernels.SGDStep:   {eps: 8},
+	kernels.AdamWStep: {eps: 16},
+}
+
+func epsilon(d kernels.DType) float64 {
+	if d == kernels.Float32 {
+		return 0x1p-23
+	}
+	return 0x1p-52
+}
+
+func smallest(d kernels.DType) float64 {
+	if d == kernels.Float32 {
+		return math.SmallestNonzeroFloat32
+	}
+	return math.SmallestNonzeroFloat64
+}
+
+func (t tolerance) accepts(d kernels.DType, got, want uint64, scale float64, terms int64) bool {
+	if got == want {
+		return true
+	}
+	if d == kernels.Int64 {
+		return false
+	}
+	g, w := toFloat(d, got), toFloat(d, want)
+	switch {
+	case math.IsNaN(g) || math.IsNaN(w):
+		return math.IsNaN(g) && math.IsNaN(w)
+	case t.bits:
+		return false
+	case g == w || t.ulps > 0 && distance(d, got, want) <= t.ulps:
+		return true
+	case math.IsInf(g, 0) || math.IsInf(w, 0):
+		return false
+	}
+	root := t.root
+	if d == kernels.Float64 {
+		root += t.root64
+	}
+	allowed := (t.eps + root*math.Sqrt(float64(terms))) * epsilon(d) * scale
+	if t.eps > 0 { // denormal terms are rounded by up to one step each
+		allowed += 2 * float64(terms) * smallest(d)
+	}
+	return math.Abs(g-w) <= allowed
+}
+
+// distance returns how many representable numbers lie from x to y.
+func distance(d kernels.DType, x, y uint64) int64 {
+	diff := ordinal(d, x) - ordinal(d, y)
+	if diff < 0 {
+		diff = -diff
+	}
+	return diff
+}
+
+// ordinal numbers the floats in their order, infinities included.
+func ordinal(d kernels.DType, bits uint64) int64 {
+	if d == kernels.Float32 {
+		if bits>>31 == 1 {
+			return -int64(bits & math.MaxInt32)
+		}
+		return int64(bits)
+	}
+	if bits>>63 == 1 {
+		return -int64(bits & math.MaxInt64)
+	}
+	return int64(bits)
+}
+
+// scales holds, for each element of each output, the size of the numbers that
+// went into it. nil means that the op's tolerance needs none.
+type scales [][]float64
+
+func (s scales) at(out, i int) float64 {
+	if s == nil {
+		return 0
+	}
+	return s[out][i]
+}
+
+// scales returns the scales of c, whose reference result is want.
+func (c *call) scales(want result) scales {
+	switch c.id {
+	case kernels.Affine, kernels.Sum, kernels.MatMul, kernels.SGDStep, kernels.AdamWStep:
+		abs := c.absolute()
+		return abs.values(abs.run(reference))
+	case kernels.CrossEntropy:
+		s := c.values(want)
+		s[0][0] = 1 + math.Abs(s[0][0]) // a mean of numbers >= 0: nothing cancels
+		return s
+	case kernels.CrossEntropyGrad:
+		s := c.values(want)
+		dloss := c.in[0]
+		x := math.Abs(toFloat(dloss.view.DType, get(dloss.mem.initial[dloss.view.Ptr:], dloss.view.DType)))
+		for i := range s[0] {
+			s[0][i] = x / float64(c.out[0].view.Dims[0])
+		}
+		return s
+	}
+	return nil
+}
+
+// values returns the elements of the outputs.
+func (c *call) values(r result) [][]float64 {
+	vs := make([][]float64, len(c.out))
+	for n, o := range c.out {
+		vs[n] = make([]float64, o.view.Len())
+		offsets(&o.view, func(i int, off int64) {
+			vs[n][i] = toFloat(o.view.DType, get(r.bytes[o.mem][off:], o.view.DType))
+		})
+	}
+	return vs
+}
+
+// absolute returns c with all its numbers made positive and, where the op
+// subtracts, the sign of that turned, so that the result is the sum of the
+// sizes.
+func (c *call) absolute() *call {
+	abs := *c
+	abs.attr.Alpha, abs.attr.Beta = math.Abs(c.attr.Alpha), math.Abs(c.attr.Beta)
+	abs.attr.Activation = kernels.Identity
+	abs.attr.SGD.LR = -math.Abs(c.attr.SGD.LR)
+	abs.attr.AdamW.LR = -math.Abs(c.attr.AdamW.LR)
+	copies := map[*memory]*memory{}
+	positive := func(list []operand) []operand {
+		moved := make([]operand, len(list))
+		for i, o := range list {
+			m := copies[o.mem]
+			if m == nil {
+				m = &memory{initial: append([]byte(nil), o.mem.initial...), writable: o.mem.writable}
+				copies[o.mem] = m
+			}
+			moved[i] = operand{m, o.view}
+			offsets(&o.view, func(_ int, off int64) {
+				x := toFloat(o.view.DType, get(m.initial[off:], o.view.DType))
+				put(m.initial[off:], o.view.DType, toBits(o.view.DType, math.Abs(x)))
+			})
+		}
+		return moved
+	}
+	abs.out, abs.in = positive(c.out), positive(c.in)
+	return &abs
+}

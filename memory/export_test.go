@@ -1,0 +1,27 @@
+package memory
+
+import "runtime/debug"
+
+// RemoveHardWait takes away what keeps garbage bounded, to show that the test
+// of the bound needs it.
+func (a *Allocator) RemoveHardWait() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pacer.soft = maxRequest
+}
+
+// HardBudget returns the default hard budget for live bytes.
+func HardBudget(live int64) int64 { return 2 * softBudget(live) }
+
+// FormatSize is formatSize.
+var FormatSize = formatSize
+
+// NumRungs is the number of rungs.
+const NumRungs = int(numRungs)
+
+// NoGC switches the Go garbage collector's own pacing off until the function
+// that it returns is called.
+func NoGC() (restore func()) {
+	old := debug.SetGCPercent(-1)
+	return func() { debug.SetGCPercent(old) }
+}
