@@ -163,18 +163,22 @@ func checkOverlap(id ID, a *Args) *Error {
 	per := perParameter(id, a)
 	for i := range a.Out {
 		out := &a.Out[i]
+		e := out.extent()
 		outs, ins, first := a.Out[:i], a.In, 0
 		if per != 0 {
 			first = i / per
 			outs, ins = a.Out[first*per:i], a.In[first:first+1]
 		}
 		for j := range outs {
-			if overlap(out, &outs[j]) {
+			if e.overlaps(outs[j].extent()) {
 				return fail(id, ErrOverlap, "out[%d] %v and another output %v", i, *out, outs[j])
 			}
 		}
 		for j := range ins {
-			if overlap(out, &ins[j]) && !(specs[id].inPlace && sameElements(out, &ins[j])) {
+			if specs[id].inPlace && sameElements(out, &ins[j]) {
+				continue
+			}
+			if e.overlaps(ins[j].extent()) {
 				return fail(id, ErrOverlap, "out[%d] %v and in[%d] %v", i, *out, first+j, ins[j])
 			}
 		}
@@ -182,27 +186,21 @@ func checkOverlap(id ID, a *Args) *Error {
 	return nil
 }
 
-// overlap reports whether v and w surely share a byte. See [Check] for what it
-// misses.
-func overlap(v, w *View) bool {
-	vlo, vhi, vdense := v.extent()
-	wlo, whi, wdense := w.extent()
-	if vlo >= whi || wlo >= vhi {
-		return false
-	}
-	return v.Ptr == w.Ptr || vdense && wdense
+// extent is where an operand lies.
+type extent struct {
+	first  uintptr // address of the element at index 0,...,0
+	lo, hi uintptr // all of it lies in [lo,hi); both 0 if it is empty
+	dense  bool    // it touches every byte of [lo,hi)
 }
 
-// extent returns the addresses between which v lies, hi exclusive and both 0
-// for an empty v, and whether v touches all bytes between them.
-func (v *View) extent() (lo, hi uintptr, dense bool) {
+func (v *View) extent() extent {
 	size := v.DType.Size()
 	var below, above int64 // elements before and after the first one
 	n := int64(1)
 	for d, m := range v.Dims[:v.Rank] {
 		switch s := v.Strides[d]; {
 		case m == 0:
-			return 0, 0, false
+			return extent{}
 		case s > 0:
 			above += (m - 1) * s
 			n *= m
@@ -211,9 +209,18 @@ func (v *View) extent() (lo, hi uintptr, dense bool) {
 			n *= m
 		}
 	}
-	lo = v.Ptr - uintptr(below*size)
-	hi = v.Ptr + uintptr((above+1)*size)
-	return lo, hi, n == below+above+1
+	return extent{
+		first: v.Ptr,
+		lo:    v.Ptr - uintptr(below*size),
+		hi:    v.Ptr + uintptr((above+1)*size),
+		dense: n == below+above+1,
+	}
+}
+
+// overlaps reports whether e and f surely share a byte. See [Check] for what
+// it misses.
+func (e extent) overlaps(f extent) bool {
+	return e.lo < f.hi && f.lo < e.hi && (e.first == f.first || e.dense && f.dense)
 }
 
 // sameElements reports whether v and w put the same index at the same bytes.

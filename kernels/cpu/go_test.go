@@ -28,7 +28,10 @@ func operand(dims ...int64) kernels.View {
 	return v
 }
 
-var kept [][]float32
+var (
+	kept      [][]float32
+	fourZeros [4]int64
+)
 
 func transpose(v kernels.View) kernels.View {
 	v.Dims[0], v.Dims[1] = v.Dims[1], v.Dims[0]
@@ -55,7 +58,7 @@ func smallCalls(t *kernels.Table) iter.Seq2[kernels.ID, *kernels.Args] {
 	index, classes := operand(8, 1), operand(8)
 	index.DType, index.Dims[0] = kernels.Int64, 4
 	classes.DType, classes.Dims[0] = kernels.Int64, 4
-	classes.Ptr = uintptr(unsafe.Pointer(&make([]int64, 4)[0]))
+	classes.Ptr = uintptr(unsafe.Pointer(&fourZeros))
 	return func(yield func(kernels.ID, *kernels.Args) bool) {
 		for id := range kernels.ID(kernels.NumOps) {
 			var a *kernels.Args
