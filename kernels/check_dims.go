@@ -190,7 +190,7 @@ func checkOverlap(id ID, a *Args) *Error {
 type extent struct {
 	first  uintptr // address of the element at index 0,...,0
 	lo, hi uintptr // all of it lies in [lo,hi); both 0 if it is empty
-	dense  bool    // it touches every byte of [lo,hi)
+	dense  bool    // it touches every byte of [lo,hi); taken as true of windows that count elements twice
 }
 
 func (v *View) extent() extent {
