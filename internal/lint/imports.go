@@ -30,8 +30,8 @@ var shared = []string{"internal/invariants"}
 // testOnly is what no program may contain, and sharedTests what the tests of
 // every layer may import.
 var (
-	testOnly    = []string{"memory/memorytest/...", "kernels/kerneltest/...", "internal/fixture"}
-	sharedTests = []string{"internal/fixture"}
+	testOnly    = []string{"memory/memorytest/...", "kernels/kerneltest/...", "internal/fixture", "internal/fmapeak"}
+	sharedTests = []string{"internal/fixture", "internal/fmapeak"}
 )
 
 func checkImports(t *Tree, report reporter) {
