@@ -69,7 +69,12 @@ func (ps parameters) check() error {
 	if len(ps) == 0 {
 		return fmt.Errorf("%w: no parameters", ErrHyperparameter)
 	}
+	first := map[*tensor.Tensor]string{}
 	for _, p := range ps {
+		if name, twice := first[p.Tensor]; twice {
+			return fmt.Errorf("%w: parameters %s and %s are one tensor, which a step would update twice", ErrHyperparameter, name, p.Name)
+		}
+		first[p.Tensor] = p.Name
 		if p.Err() != nil {
 			return fmt.Errorf("nn: parameter %s: %w", p.Name, p.Err())
 		}

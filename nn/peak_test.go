@@ -14,11 +14,13 @@ import (
 	"tarn/tensor"
 )
 
-func newDevice(t testing.TB) *tensor.Device {
+func newDevice(t testing.TB) *tensor.Device { return newDeviceOf(t, memory.Config{}) }
+
+func newDeviceOf(t testing.TB, cfg memory.Config) *tensor.Device {
 	t.Helper()
 	up, err := hostmem.New(hostmem.Config{Capacity: 4 << 30})
 	require.NoError(t, err)
-	d, err := tensor.NewDevice(tensor.NewHostBackend(up, cpu.Table()), memory.Config{})
+	d, err := tensor.NewDevice(tensor.NewHostBackend(up, cpu.Table()), cfg)
 	require.NoError(t, err)
 	return d
 }

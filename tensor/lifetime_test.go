@@ -136,6 +136,23 @@ func TestClosingAScopeClosesTheScopesInIt(t *testing.T) {
 	require.Zero(t, live(d))
 }
 
+// TestBackwardSeesAClosedScope: z was put into the outer scope, but what its
+// backward needs lies in the inner one.
+func TestBackwardSeesAClosedScope(t *testing.T) {
+	d := newCPU(t)
+	outer := tensor.NewScope()
+	inner := outer.Child()
+	w := tensor.Ones(d, tensor.Float32, 4).RequireGrad()
+	h := tensor.Ones(d.In(inner), tensor.Float32, 4).Mul(w)
+	z := h.In(outer).Exp().Sum()
+	require.NoError(t, inner.Close())
+	err := z.Backward()
+	require.ErrorIs(t, err, tensor.ErrReleased)
+	require.ErrorContains(t, err, "Mul backward")
+	require.Nil(t, w.Grad())
+	require.NoError(t, outer.Close())
+}
+
 // hardBudget is what a device may hold above its live bytes where live bytes
 // are few: see package memory.
 const hardBudget = 128 << 20

@@ -121,13 +121,19 @@ type gradients struct {
 func (g *gradients) put(i int, t *Tensor) { g.out[i] = t }
 
 // saved returns a handle on what slot i saved, or a tensor that carries an
-// error where it was changed in place since.
+// error where it was changed in place since, or went with its scope.
 func (g *gradients) saved(i int) *Tensor {
 	s := &g.slots[i]
 	t := &Tensor{dev: g.stream.dev, storage: s.storage, env: g.env, view: s.view}
+	var err error
 	if now := s.storage.version.Load(); now != s.version {
-		t.err = newError(g.def.name+" backward", fmt.Errorf(
-			"%w: a tensor that backward needs was changed in place %d times since", ErrInPlace, now-s.version), t)
+		err = fmt.Errorf("%w: a tensor that backward needs was changed in place %d times since", ErrInPlace, now-s.version)
+	}
+	if s.storage.freed.Load() {
+		err = fmt.Errorf("a tensor that backward needs: %w", s.storage.whyFreed())
+	}
+	if err != nil {
+		t.err = newError(g.def.name+" backward", err, t)
 	}
 	return t
 }

@@ -142,10 +142,10 @@ func (m *model) alloc(size int64, s cuda.Stream) error {
 	return nil
 }
 
-// checkOutOfMemory accepts an OOM unless the device has so much left that any
-// segment for the request would fit.
+// checkOutOfMemory accepts an OOM unless the device has so much left that the
+// smallest segment for the request would fit.
 func (m *model) checkOutOfMemory(size int64, oom error) error {
-	const largestExtra = 22 << 20 // of a segment over the request
+	const largestExtra = 2 << 20 // of the smallest segment over the request
 	if m.tolerate(oom) == nil {
 		return nil // the device was made to say that it is full
 	}

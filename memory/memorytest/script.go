@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"tarn/cuda"
@@ -38,13 +37,10 @@ func RunScript(t *testing.T, file string, rewrite bool) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var s script
-	var b strings.Builder
-	for i, c := range strings.Split(strings.TrimRight(string(text), "\n"), "\n\n") {
-		commands, _, _ := strings.Cut(c, "\n----")
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString(commands + "\n----\n")
+	var cases []string
+	for i, want := range strings.Split(strings.TrimRight(string(text), "\n"), "\n\n") {
+		commands, _, _ := strings.Cut(want, "\n----")
+		got := commands + "\n----"
 		for line := range strings.Lines(commands) {
 			line = strings.TrimSpace(line)
 			if line == "" || line[0] == '#' {
@@ -54,7 +50,11 @@ func RunScript(t *testing.T, file string, rewrite bool) {
 			if err != nil {
 				t.Fatalf("%s: case %d: %q: %v", file, i+1, line, err)
 			}
-			b.WriteString(out)
+			got += strings.TrimRight("\n"+out, "\n")
+		}
+		cases = append(cases, got)
+		if !rewrite && got != want {
+			t.Errorf("%s: case %d: got\n%s\n\nwant\n%s\n\ngo test -rewrite writes it anew; look at the difference", file, i+1, got, want)
 		}
 	}
 	if s.a != nil {
@@ -66,10 +66,9 @@ func RunScript(t *testing.T, file string, rewrite bool) {
 		require.NoError(t, s.fake.Leaked())
 	}
 	if rewrite {
-		require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
-		return
+		text := strings.Join(cases, "\n\n") + "\n"
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	}
-	assert.Equal(t, string(text), b.String(), "go test -rewrite writes it anew; look at the difference")
 }
 
 // script is the state of a running script.
