@@ -23,8 +23,9 @@ type abandoned struct {
 
 // visited is an abandoned block that other streams than its own have used.
 type visited struct {
-	handle Handle
-	usedOn []cuda.Stream
+	handle  Handle
+	usedOn  []cuda.Stream
+	claimed bool // the block is leaving already: an earlier try failed
 }
 
 func (q *abandoned) any() bool { return q.waiting.Load() != 0 }
@@ -34,15 +35,18 @@ func (q *abandoned) any() bool { return q.waiting.Load() != 0 }
 // owner that never released the block, and does no more than to queue the
 // handle. usedOn means what it does for Free. A stale handle is ignored.
 func (a *Allocator) Abandon(h Handle, usedOn ...cuda.Stream) {
-	q := &a.abandoned
+	a.abandoned.put(visited{handle: h, usedOn: usedOn})
+}
+
+func (q *abandoned) put(v visited) {
 	q.mu.Lock()
-	if len(usedOn) == 0 {
-		q.handles = append(q.handles, h)
+	defer q.mu.Unlock()
+	if len(v.usedOn) == 0 {
+		q.handles = append(q.handles, v.handle)
 	} else {
-		q.visited = append(q.visited, visited{h, usedOn})
+		q.visited = append(q.visited, v)
 	}
 	q.waiting.Store(int64(len(q.handles) + len(q.visited)))
-	q.mu.Unlock()
 }
 
 // drainAbandoned frees the blocks of the queued handles and returns their
@@ -114,8 +118,8 @@ func (a *Allocator) freeAbandoned(handles []Handle) (n int, gained int64) {
 
 // parkAbandoned frees a block after the work of the streams that used it, and
 // returns the bytes that are free at once. Where an event cannot be recorded
-// the block stays queued for another try: it must not be reused, and there is
-// nobody to tell.
+// the block stays claimed and queued for another try: it must not be reused,
+// and there is nobody to tell.
 func (a *Allocator) parkAbandoned(v visited) int64 {
 	t := a.directory.Load().ofID(v.handle.table)
 	if t == nil {
@@ -126,16 +130,18 @@ func (a *Allocator) parkAbandoned(v visited) int64 {
 		_, bytes := a.freeAbandoned([]Handle{v.handle})
 		return bytes
 	}
-	size, err := a.freeAfter(t, v.handle, streams)
-	switch err {
-	case nil:
-		t.mu.Lock()
-		t.waste.blocks++
-		t.waste.bytes += size
-		t.mu.Unlock()
-	case ErrStaleHandle, ErrForeignBlock:
-	default:
-		a.Abandon(v.handle, v.usedOn...)
+	if !v.claimed && t.claim(v.handle) != nil {
+		return 0
 	}
+	size, err := a.parkClaimed(t, v.handle, streams)
+	if err != nil {
+		v.claimed = true
+		a.abandoned.put(v)
+		return 0
+	}
+	t.mu.Lock()
+	t.waste.blocks++
+	t.waste.bytes += size
+	t.mu.Unlock()
 	return 0
 }

@@ -150,8 +150,7 @@ func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
 	}
 	if len(usedOn) > 0 {
 		if streams := a.foreignUses(t, usedOn); len(streams) > 0 {
-			_, err := a.freeAfter(t, h, streams)
-			return a.handleError(h, err)
+			return a.handleError(h, a.freeAfter(t, h, streams))
 		}
 	}
 	t.mu.Lock()
@@ -162,11 +161,7 @@ func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
 	}
 	t.end(b)
 	t.give(h.index, b)
-	overMark := t.overMark()
 	t.mu.Unlock()
-	if overMark {
-		a.checkPeaks()
-	}
 	if invariants.Enabled {
 		a.verify()
 	}

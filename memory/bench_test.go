@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -149,6 +150,37 @@ func BenchmarkStepTwoStreams(b *testing.B) {
 	}
 	done.Wait()
 	report(b, b.N*slots)
+}
+
+// BenchmarkCollect is the GC rung, beside 100,000 live Go objects and 1,000
+// blocks whose owners are dead. xgc is its time over that of a bare
+// runtime.GC beside the same objects.
+func BenchmarkCollect(b *testing.B) {
+	const live, dead = 100_000, 1000
+	a := benchAllocator(b)
+	objects := make([]*owner, live)
+	for i := range objects {
+		objects[i] = &owner{}
+		objects[i].self = objects[i]
+	}
+	for b.Loop() {
+		b.StopTimer()
+		for range dead {
+			dropped(b, a, 4096)
+		}
+		b.StartTimer()
+		if gained := a.Collect(); gained < (dead-1)*4096 {
+			b.Fatalf("the GC found %d bytes", gained)
+		}
+	}
+	rung := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+	const bare = 10
+	start := time.Now()
+	for range bare {
+		runtime.GC()
+	}
+	b.ReportMetric(rung*bare/float64(time.Since(start).Nanoseconds()), "xgc")
+	runtime.KeepAlive(objects)
 }
 
 // BenchmarkRandom has 32,768 live blocks of random sizes and frees and

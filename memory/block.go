@@ -65,8 +65,8 @@ type block struct {
 	tag        Tag // only while live, leaving or parked
 }
 
-// A record is one cache line.
-const _ = uint(64-unsafe.Sizeof(block{})) + uint(unsafe.Sizeof(block{})-64)
+// A record is no more than one cache line.
+const _ = 64 - unsafe.Sizeof(block{})
 
 // whole reports whether b is all of its segment.
 func (b *block) whole() bool { return b.prev|b.next == 0 }

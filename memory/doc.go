@@ -28,9 +28,11 @@
 //	records    the block records, in chunks that never move           block.go
 //	bins       free blocks by size, two levels with bitmaps (TLSF)    bins.go
 //	useQueue   events that parked blocks wait for, by stream          pending.go
-//	abandoned  the queue that cleanups of the Go runtime fill         garbage.go
+//	abandoned  the queue that cleanups of the Go runtime fill         abandon.go
+//	pacer      decides when the Go GC runs                            garbage.go
 //	climb      one request on its way up the ladder                   ladder.go
 //	books      counters of a table, summed up by Stats                counter.go, stats.go
+//	sums       peaks of what several tables count together            peaks.go
 //	checker    the walk that says what must hold                      check.go
 //
 // Records have no pointers and link each other by index, so the Go garbage
@@ -65,7 +67,8 @@
 //  2. grow: take a segment upstream. If that would take reserved past L + hard,
 //     wait for a Go GC first, and search. If it would still go past the peak
 //     of L + hard, release that much of the cache.
-//  3. release: give back all cached segments, of all streams; grow.
+//  3. release: give back all cached segments, of all streams; grow, by the
+//     smallest segment that will do if one of the usual size does not fit.
 //  4. wait: for the events of all parked blocks; search, release, grow.
 //  5. collect: wait for a Go GC; search, release, grow.
 //  6. *OutOfMemoryError, which says what each rung gained.
@@ -81,14 +84,15 @@
 //
 //	reserved <= peak live + hard + one segment
 //
-// whatever a program drops without a Free (TestGarbageIsBounded), up to what
-// fragmentation pins.
+// whatever a program drops without a Free, up to what fragmentation pins
+// (TestGarbageIsBounded, TestIdleShapesGoBack).
 //
 // # Locks
 //
-// The device lock, then the locks of tables in order of their ids, then that
-// of the peaks. The lock of the abandoned queue is held with no other. No call
+// The device lock, then the locks of tables in order of their ids. The locks
+// of the abandoned queue and of the GC's runner are held with no other. No call
 // upstream, no Go GC and no user's function runs while a lock is held; what
 // such a call needs is set aside under the lock first (pledged, returning,
-// leaving, busy), so that the books are right at any moment.
+// leaving, busy), so that the books are right at any moment
+// (TestNoLockIsHeldUpstream).
 package memory

@@ -10,6 +10,12 @@ func (a *Allocator) RemoveHardWait() {
 	a.pacer.soft = maxRequest
 }
 
+// Collect runs the rung of the GC and returns the bytes that it made free.
+func (a *Allocator) Collect() int64 {
+	gained, _ := a.collect()
+	return gained
+}
+
 // HardBudget returns the default hard budget for live bytes.
 func HardBudget(live int64) int64 { return 2 * softBudget(live) }
 

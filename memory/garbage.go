@@ -164,14 +164,20 @@ func (a *Allocator) collect() (gained int64, ran bool) {
 
 // collector runs the garbage collector of the process for all allocators.
 // Those that ask while a GC is on its way share the one after it.
-var collector gcRunner
+var collector = newGCRunner()
 
 type gcRunner struct {
 	mu      sync.Mutex // guards all below
-	cond    *sync.Cond
-	begun   uint64
-	done    uint64
+	settled sync.Cond  // on mu: running became false
+	begun   uint64     // GCs that began
+	done    uint64     // GCs that are over
 	running bool
+}
+
+func newGCRunner() *gcRunner {
+	c := new(gcRunner)
+	c.settled.L = &c.mu
+	return c
 }
 
 // collect returns when a GC that began after the call is over and the cleanups
@@ -179,12 +185,9 @@ type gcRunner struct {
 func (c *gcRunner) collect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cond == nil {
-		c.cond = sync.NewCond(&c.mu)
-	}
 	for want := c.begun + 1; c.done < want; {
 		if c.running {
-			c.cond.Wait()
+			c.settled.Wait()
 			continue
 		}
 		c.running = true
@@ -195,7 +198,7 @@ func (c *gcRunner) collect() {
 		c.mu.Lock()
 		c.running = false
 		c.done = c.begun
-		c.cond.Broadcast()
+		c.settled.Broadcast()
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 type owner struct{ self *owner }
 
 // dropped allocates a block whose owner is unreachable at once.
-func dropped(t *testing.T, a *memory.Allocator, size int64) {
+func dropped(t testing.TB, a *memory.Allocator, size int64) {
 	t.Helper()
 	o := &owner{}
 	o.self = o
@@ -68,6 +68,21 @@ func TestGarbageIsBounded(t *testing.T) {
 			assert.Greater(t, reserved, bound, "the wait is what bounds it")
 		})
 	}
+}
+
+// TestIdleShapesGoBack frees everything explicitly, in sizes that no earlier
+// block has: a cache that only grew would hold them all.
+func TestIdleShapesGoBack(t *testing.T) {
+	_, a := device(t, memorytest.FakeConfig{Capacity: 16 << 30}, memory.Config{NoBackgroundGC: true})
+	const largest = 80
+	sum := int64(0)
+	for size := int64(12); size <= largest; size += 2 {
+		free(t, a, alloc(t, a, size*mib, 0))
+		sum += size * mib
+	}
+	reserved := a.Stats().ReservedBytes.All.Peak
+	assert.LessOrEqual(t, reserved, largest*mib+memory.HardBudget(largest*mib))
+	assert.Greater(t, sum, 2*reserved)
 }
 
 func TestCachedHitNeverWaits(t *testing.T) {

@@ -59,27 +59,40 @@ func (a *Allocator) miss(t *table, r request) (Block, error) {
 	c := &climb{a: a, t: t, r: r}
 	for rung := RungDrain; rung < numRungs; rung++ {
 		c.reports[rung].Rung = rung
-		if err := c.step(rung); err != nil {
-			return Block{}, err
-		}
-		b, ok := c.search()
-		if !ok && rung > RungDrain {
-			ok = true
-			var err error
-			if b, err = c.grow(rung); err != nil {
-				if !outOfRoom(err) {
-					return Block{}, err
-				}
-				ok, c.refused = false, err
-			}
-		}
-		if ok {
+		b, err := c.try(rung)
+		if err == nil {
 			a.bookClimb(c, rung)
 			return b, nil
+		}
+		if !outOfRoom(err) {
+			return Block{}, err
 		}
 	}
 	a.bookClimb(c, numRungs)
 	return Block{}, c.outOfMemory()
+}
+
+// try takes one rung. Each of its steps drops the locks, so the cache is
+// searched after each.
+func (c *climb) try(rung Rung) (Block, error) {
+	if err := c.step(rung); err != nil {
+		return Block{}, err
+	}
+	if b, ok := c.search(); ok {
+		return b, nil
+	}
+	if rung == RungDrain {
+		return Block{}, ErrUpstreamFull // it was not asked yet
+	}
+	b, err := c.grow(rung)
+	if err == nil || !outOfRoom(err) {
+		return b, err
+	}
+	c.refused = err
+	if b, ok := c.search(); ok {
+		return b, nil
+	}
+	return Block{}, err
 }
 
 // step makes room in the way of a rung.

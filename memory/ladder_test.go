@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"sync"
 	"testing"
@@ -96,9 +97,10 @@ func TestOutOfMemoryChangesNothingButTheCache(t *testing.T) {
 	f, a := device(t, memorytest.FakeConfig{Capacity: 64 * mib}, memory.Config{})
 	b := alloc(t, a, 1000, 0)
 	free(t, a, alloc(t, a, 30*mib, 0))
-	before := a.Stats()
+	before, calls := a.Stats(), f.Calls()
 	oom := outOfMemory(t, a, 63*mib, 0)
 	assert.ErrorIs(t, oom, memory.ErrUpstreamFull)
+	assert.EqualValues(t, 2, f.Calls().Since(calls)[memorytest.CallAlloc], "asked again only where there is reason to")
 	s := a.Stats().Sub(before)
 	assert.Zero(t, s.Allocation.All.Current)
 	assert.Equal(t, -30*mib, s.ReservedBytes.All.Current)
@@ -174,15 +176,17 @@ func TestOutOfMemoryError(t *testing.T) {
 	golden(t, "oom.txt", text)
 }
 
+var rewrite = flag.Bool("rewrite", false, "write the texts in testdata anew")
+
+// golden compares a text with the one in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	want, err := os.ReadFile("testdata/" + name)
-	if os.Getenv("TARN_REWRITE") != "" {
+	if *rewrite {
 		require.NoError(t, os.WriteFile("testdata/"+name, []byte(got), 0o666))
-		return
 	}
+	want, err := os.ReadFile("testdata/" + name)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), got)
+	assert.Equal(t, string(want), got, "go test -rewrite writes it anew; look at the difference")
 }
 
 func TestLimit(t *testing.T) {

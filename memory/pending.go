@@ -44,32 +44,51 @@ func (a *Allocator) foreignUses(t *table, usedOn []cuda.Stream) []cuda.Stream {
 	return streams
 }
 
-// freeAfter frees a block after the work that streams have queued so far, and
-// returns its size. If an event cannot be recorded the block stays live.
-func (a *Allocator) freeAfter(t *table, h Handle, streams []cuda.Stream) (int64, error) {
+// freeAfter frees a block after the work that streams have queued so far. If
+// an event cannot be recorded the block stays live.
+func (a *Allocator) freeAfter(t *table, h Handle, streams []cuda.Stream) error {
+	if err := t.claim(h); err != nil {
+		return err
+	}
+	_, err := a.parkClaimed(t, h, streams)
+	if err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if !t.closed {
+			t.records.at(h.index).state = stateLive
+		}
+	}
+	return err
+}
+
+// claim takes a live block from its client, on the way to parkClaimed.
+func (t *table) claim(h Handle) error {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	b, err := t.lookup(h)
 	if err == nil {
 		b.state = stateLeaving
 	}
-	t.mu.Unlock()
+	return err
+}
+
+// parkClaimed parks a block that was claimed, and returns its size. If an event
+// cannot be recorded the block stays claimed.
+func (a *Allocator) parkClaimed(t *table, h Handle, streams []cuda.Stream) (int64, error) {
+	events, err := a.recordEvents(streams)
 	if err != nil {
 		return 0, err
 	}
-	events, err := a.recordEvents(streams)
 	t.mu.Lock()
-	switch {
-	case t.closed: // Close took the block and could not know of the events.
+	if t.closed { // Close took the block and could not know of the events.
 		t.mu.Unlock()
-		return 0, errors.Join(err, a.destroyEvents(events))
-	case err != nil:
-		b.state = stateLive
-	default:
-		t.park(h.index, b, streams, events)
+		return 0, a.destroyEvents(events)
 	}
+	b := t.records.at(h.index)
+	t.park(h.index, b, streams, events)
 	size := b.size
 	t.mu.Unlock()
-	return size, err
+	return size, nil
 }
 
 // recordEvents records an event on each stream, or none.

@@ -127,6 +127,7 @@ func TestAbandonedBlockWaitsToo(t *testing.T) {
 	a.Abandon(c.Handle, 1)
 	f.FailAt(memorytest.CallRecordEvent, 1, errors.New("not now"))
 	assert.EqualValues(t, 1, a.Stats().GCReleased.Count, "it stays where it is")
+	assert.ErrorIs(t, a.Free(c.Handle), memory.ErrStaleHandle, "but is nobody's")
 	assert.EqualValues(t, 2, a.Stats().GCReleased.Count, "until an event can be recorded")
 	f.CompleteAll()
 }

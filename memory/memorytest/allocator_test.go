@@ -30,6 +30,18 @@ func TestAllocatorOverFakes(t *testing.T) {
 	}
 }
 
+// Ensure that a limit of the allocator's own is kept as a smaller device
+// would be.
+func TestAllocatorWithLimit(t *testing.T) {
+	const limit = 60 * mib
+	memorytest.TestAllocator(t, func(t *testing.T) memorytest.Target {
+		up := memorytest.NewFake(memorytest.FakeConfig{Capacity: 1024 * mib, Asynchronous: true})
+		a, err := memory.New(up, memory.Config{Limit: limit, NoBackgroundGC: true})
+		require.NoError(t, err)
+		return memorytest.Target{Allocator: a, Upstream: up, Limit: limit}
+	})
+}
+
 func TestAllocatorOverHost(t *testing.T) {
 	memorytest.TestAllocator(t, func(t *testing.T) memorytest.Target {
 		up, err := hostmem.New(hostmem.Config{Capacity: 256 * mib})

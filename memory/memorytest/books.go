@@ -85,6 +85,8 @@ func (m *model) check() error {
 	}
 	if m.fake != nil {
 		equal("reserved bytes", s.ReservedBytes.All.Current, m.fake.Used())
+		equal("segments", s.Segment.All.Current, m.fake.segments())
+		equal("segments taken and not given back", s.NumDeviceAlloc-s.NumDeviceFree, m.fake.segments())
 	}
 	return errors.Join(errs...)
 }

@@ -218,6 +218,13 @@ func (f *Fake) Used() int64 {
 	return f.used
 }
 
+// segments is the number of plain allocations.
+func (f *Fake) segments() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return int64(len(f.allocs))
+}
+
 // LiveEvents is the number of events that were not destroyed.
 func (f *Fake) LiveEvents() int {
 	f.mu.Lock()

@@ -41,9 +41,7 @@ type held struct {
 
 func newModel(t *testing.T, target Target) *model {
 	t.Helper()
-	_, total, err := target.Upstream.MemInfo()
-	require.NoError(t, err)
-	m := &model{Target: target, t: t, naive: NewNaive(NewFake(FakeConfig{Capacity: total}))}
+	m := &model{Target: target, t: t, naive: NewNaive(NewFake(FakeConfig{Capacity: target.room(t)}))}
 	m.fake, _ = target.Upstream.(*Fake)
 	return m
 }
@@ -149,12 +147,15 @@ func (m *model) checkOutOfMemory(size int64, oom error) error {
 	if m.tolerate(oom) == nil {
 		return nil // the device was made to say that it is full
 	}
-	free, _, err := m.Upstream.MemInfo()
+	free, total, err := m.Upstream.MemInfo()
 	if err != nil {
 		return m.tolerate(err)
 	}
+	if m.Limit > 0 {
+		free = min(free, m.Limit-(total-free))
+	}
 	if free-size >= largestExtra {
-		return fmt.Errorf("out of memory while the device has %d bytes: %w", free, oom)
+		return fmt.Errorf("out of memory while there is room for %d bytes: %w", free, oom)
 	}
 	return nil
 }
@@ -227,9 +228,8 @@ func (m *model) emptyCache() error {
 	return m.tolerate(m.Allocator.EmptyCache())
 }
 
-// finish frees everything and demands that nothing is left: not in use, not in
-// pieces, and after EmptyCache not at all.
-func (m *model) finish() {
+// freeAll frees what is live.
+func (m *model) freeAll() {
 	m.t.Helper()
 	for len(m.live) > 0 {
 		if err := m.free(m.live[0]); err != nil {
@@ -237,11 +237,15 @@ func (m *model) finish() {
 		}
 	}
 	require.NoError(m.t, m.check())
-	if m.fake != nil {
-		m.fake.CompleteAll()
-	}
-	// The first may meet the injected failure.
 	require.NoError(m.t, m.emptyCache())
+}
+
+// finish frees everything and demands that nothing is left: not in use, not in
+// pieces, and after EmptyCache not at all. Then all that there is can be had in
+// one piece.
+func (m *model) finish() {
+	m.t.Helper()
+	m.freeAll()
 	require.NoError(m.t, m.Allocator.EmptyCache())
 	s := m.Allocator.Stats()
 	require.NoError(m.t, m.Allocator.Check())
@@ -251,6 +255,9 @@ func (m *model) finish() {
 	if m.fake != nil {
 		require.Zero(m.t, m.fake.Used(), "bytes that the device still has taken")
 	}
+	all := must(m.t, m.Allocator, m.room(m.t), 0)
+	require.NoError(m.t, m.Allocator.Free(all.Handle))
+	require.NoError(m.t, m.Allocator.EmptyCache())
 }
 
 // write puts the block's stamp all over it.

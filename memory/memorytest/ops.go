@@ -87,10 +87,15 @@ func decodeKind(b int) OpKind {
 	panic("memorytest: the weights of the ops do not sum to 256")
 }
 
-// decodeSize spreads sizes evenly over their logarithm, up to 16 MiB.
+// decodeSize spreads sizes evenly over their logarithm, up to 16 MiB, but for
+// the edges, and for a crowd of small ones that differ by less than a granule
+// or by a few.
 func decodeSize(mantissa, exponent byte) int64 {
-	if exponent >= 0xF0 {
+	switch {
+	case exponent >= 0xF0:
 		return edges[exponent&0xF]
+	case exponent >= 0xC0:
+		return int64(mantissa) * granule / 8
 	}
 	return (int64(mantissa) + 1) << (exponent % 17)
 }

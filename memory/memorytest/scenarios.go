@@ -75,11 +75,9 @@ func scenarioOutOfMemory(t *testing.T, target Target) {
 
 func scenarioOutOfMemoryRetry(t *testing.T, target Target) {
 	a := target.Allocator
-	_, total, err := target.Upstream.MemInfo()
-	require.NoError(t, err)
-	size := total/2 + 1
+	size := target.room(t)/2 + 1
 	b := must(t, a, size, 0)
-	_, err = a.Alloc(size, 0, memory.Untagged)
+	_, err := a.Alloc(size, 0, memory.Untagged)
 	require.ErrorContains(t, err, "Tried to allocate")
 	require.NoError(t, a.Free(b.Handle))
 	b = must(t, a, size, 0)
@@ -147,10 +145,9 @@ func scenarioAllocatorFuzz(t *testing.T, target Target) {
 	const mib = 1 << 20
 	rng := random(t)
 	m := newModel(t, target)
-	_, total, err := target.Upstream.MemInfo()
-	require.NoError(t, err)
-	bound := min(total/2, 100*mib)
+	bound := min(target.room(t)/2, 100*mib)
 	for range 2000 {
+		var err error
 		switch p := rng.Float64(); {
 		case p < 0.05:
 			err = m.emptyCache()
