@@ -1,8 +1,9 @@
 // Package cpu runs the ops of package kernels on the host.
 //
 //	go_*.go   all ops in plain Go, for float32, float64 and int64
-//	cgo.go    with a C compiler: float32 bodies in C take the place of Go's
-//	nocgo.go  without one: Go's bodies stay
+//	fast.go   where C takes the place of an inner loop in float32
+//	cgo*.go   the calls, in a build with a C compiler; *.h and *.c the bodies
+//	nocgo.go  without one: Go's loops stay
 //
 // An op's work is done when Run returns. Large calls are shared out over
 // [Threads] threads; work is cut at places that depend on the dims alone, so
@@ -25,11 +26,7 @@ import (
 // change it.
 func Table() *kernels.Table { return table() }
 
-var table = sync.OnceValue(func() *kernels.Table {
-	t := goTable()
-	override(t)
-	return t
-})
+var table = sync.OnceValue(goTable)
 
 // Queue returns the queue of the CPU, on which an op is done when Run returns.
 func Queue() kernels.Queue { return queue{} }

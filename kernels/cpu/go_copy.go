@@ -20,6 +20,12 @@ func fill[T element](a *kernels.Args) error {
 }
 
 func fillAll[T element](w *walk, v T) {
+	if c := inC[T](w.dims[w.rank-1]); c != nil && w.gapless(4) {
+		for w.next() {
+			c.fill(w.ptr[0], w.n, float32(v))
+		}
+		return
+	}
 	var buf [blockLen]T
 	if !w.dense(0, sizeOf[T]()) {
 		w.limit = blockLen

@@ -36,6 +36,9 @@ func elementwise[T element](id kernels.ID) func(*kernels.Args) error {
 }
 
 func applyAll[T element](id kernels.ID, w *walk, alpha, beta T) {
+	if c := inC[T](w.dims[w.rank-1]); c != nil && applyInC(c, id, w, float32(alpha), float32(beta)) {
+		return
+	}
 	size := sizeOf[T]()
 	straight := true
 	for k := range w.operands {

@@ -59,6 +59,10 @@ func crossEntropy[T float](a *kernels.Args) error {
 // rowLosses writes the loss of the rows lo to hi.
 func rowLosses[T float](a *kernels.Args, losses []float64, lo, hi int64) {
 	logits := &a.In[0]
+	if c := inC[T](minRun); c != nil && logits.Strides[1] == 1 {
+		c.loss(a, losses, lo, hi)
+		return
+	}
 	step := logits.Strides[1] * sizeOf[T]()
 	for i := lo; i < hi; i++ {
 		row := matrixRow(logits, i)
@@ -94,6 +98,10 @@ func rowGrads[T float](a *kernels.Args, lo, hi int64) {
 	logits, out := &a.In[1], &a.Out[0]
 	columns, inStep, outStep := logits.Dims[1], logits.Strides[1]*sizeOf[T](), out.Strides[1]*sizeOf[T]()
 	scale := float64(*at[T](a.In[0].Ptr, 0, 0)) / float64(logits.Dims[0])
+	if c := inC[T](minRun); c != nil && logits.Strides[1] == 1 && out.Strides[1] == 1 {
+		c.lossGrad(a, float32(scale), lo, hi)
+		return
+	}
 	for i := lo; i < hi; i++ {
 		from, to := matrixRow(logits, i), matrixRow(out, i)
 		top := maxRun[T](math.Inf(-1), from, columns, inStep)

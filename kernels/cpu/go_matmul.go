@@ -41,12 +41,18 @@ func packedBytes(n, k, tile, size int64) int64 {
 
 func matMulWorkspace(a *kernels.Args) int64 {
 	size := a.Out[0].DType.Size()
+	if size == 4 && bodiesInC() != nil {
+		return scratchBytes(a)
+	}
 	m, n, k := a.Out[0].Dims[0], a.Out[0].Dims[1], a.In[0].Dims[1]
 	return packedBytes(m, k, tileRows, size) + packedBytes(n, k, tileCols, size)
 }
 
 // matMul is the body of MatMul.
 func matMul[T float](a *kernels.Args) error {
+	if c := inC[T](minRun); c != nil {
+		return c.matMul(a)
+	}
 	g := gemm[T]{
 		out: &a.Out[0], x: &a.In[0], y: &a.In[1],
 		m: a.Out[0].Dims[0], n: a.Out[0].Dims[1], k: a.In[0].Dims[1],

@@ -153,7 +153,12 @@ func reduceColumns[T float](r *reduction) {
 	w := &r.reduced
 	w.base[0] = kept.ptr[1]
 	w.seek(0, w.total)
+	c := inC[T](kept.n * w.total)
 	for w.next() {
+		if c != nil && r.id == kernels.Sum && kept.step(1) == 4 && w.step(0)%4 == 0 {
+			c.sumColumns(acc, w.ptr[0], w.step(0)/4, w.n)
+			continue
+		}
 		for row := range w.n {
 			from, step := w.ptr[0]+uintptr(row*w.step(0)), kept.step(1)
 			switch {
@@ -214,6 +219,9 @@ func larger(x, y float64) float64 {
 func sumRun[T float](addr uintptr, n, step int64) float64 {
 	total := 0.0
 	if step == sizeOf[T]() {
+		if c := inC[T](n); c != nil {
+			return c.sum(addr, n)
+		}
 		for x := dense[T](addr, n); len(x) > 0; {
 			k := min(len(x), blockLen)
 			total += sumBlock(x[:k])
@@ -248,6 +256,9 @@ func sumBlock[T float](x []T) float64 {
 }
 
 func maxRun[T float](acc float64, addr uintptr, n, step int64) float64 {
+	if c := inC[T](n); c != nil && step == sizeOf[T]() {
+		return larger(acc, float64(c.max(addr, n)))
+	}
 	for i := range n {
 		acc = larger(acc, float64(*at[T](addr, i, step)))
 	}

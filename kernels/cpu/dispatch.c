@@ -1,0 +1,66 @@
+#include "dispatch.h"
+
+static const struct isa *isa = &tarn_baseline;
+
+int tarn_isa_supported(int i) {
+#if defined(__x86_64__)
+	__builtin_cpu_init();
+	int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+	if (i == ISA_AVX2) return avx2;
+	if (i == ISA_AVX512)
+		return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+#endif
+	return i == ISA_BASELINE;
+}
+
+void tarn_isa_choose(int i) {
+	isa = &tarn_baseline;
+#if defined(__x86_64__)
+	if (i == ISA_AVX2) isa = &tarn_avx2;
+	if (i == ISA_AVX512) isa = &tarn_avx512;
+#endif
+}
+
+#define FLOATS(address) ((float *)(address))
+
+void tarn_gemm(struct gemm *g, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t bias, int64_t i0, int64_t i1, int64_t j0, int64_t j1, uintptr_t scratch) {
+	g->c = FLOATS(c), g->a = FLOATS(a), g->b = FLOATS(b), g->bias = FLOATS(bias);
+	isa->gemm(g, i0, i1, j0, j1, FLOATS(scratch));
+}
+
+void tarn_unary(int op, uintptr_t out, uintptr_t x, int64_t n, float alpha, float beta) {
+	isa->unary[op](FLOATS(out), FLOATS(x), n, alpha, beta);
+}
+
+void tarn_binary(int op, uintptr_t out, uintptr_t x, int64_t xstep, uintptr_t y, int64_t ystep, int64_t n) {
+	isa->binary[op](FLOATS(out), FLOATS(x), xstep, FLOATS(y), ystep, n);
+}
+
+void tarn_fill(uintptr_t out, int64_t n, float value) { isa->fill(FLOATS(out), n, value); }
+
+double tarn_sum(uintptr_t x, int64_t n) { return isa->sum(FLOATS(x), n); }
+
+void tarn_sum_columns(double *acc, uintptr_t x, int64_t ld, int64_t rows, int64_t n) {
+	isa->sum_columns(acc, FLOATS(x), ld, rows, n);
+}
+
+float tarn_max(uintptr_t x, int64_t n) { return isa->max(FLOATS(x), n); }
+
+void tarn_loss(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t losses, int64_t i0, int64_t i1) {
+	l->logits = FLOATS(logits), l->classes = (const int64_t *)classes, l->losses = (double *)losses;
+	isa->loss(l, i0, i1);
+}
+
+void tarn_loss_grad(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t grad, int64_t i0, int64_t i1) {
+	l->logits = FLOATS(logits), l->classes = (const int64_t *)classes, l->grad = FLOATS(grad);
+	isa->loss_grad(l, i0, i1);
+}
+
+void tarn_sgd(struct sgd *h, uintptr_t p, uintptr_t m, uintptr_t g, int64_t n) {
+	isa->sgd(h, FLOATS(p), FLOATS(m), FLOATS(g), n);
+}
+
+void tarn_adamw(struct adamw *h, uintptr_t p, uintptr_t m, uintptr_t v, uintptr_t g, int64_t n) {
+	isa->adamw(h, FLOATS(p), FLOATS(m), FLOATS(v), FLOATS(g), n);
+}

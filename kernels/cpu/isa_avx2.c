@@ -1,0 +1,6 @@
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx2,fma")))
+#define VB 32
+#define INSTANCE tarn_avx2
+#include "isa.h"
+#endif

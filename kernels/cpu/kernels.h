@@ -1,0 +1,80 @@
+// kernels.h: what the C files of this package share.
+//
+//	isa_*.c    one instance of all bodies per instruction set, made of
+//	  isa.h      the list of the headers below
+//	  vec.h      the vector vocabulary that they are written in
+//	  vmath.h    exp and log
+//	  elementwise.h reduce.h loss.h optim.h gemm_tile.h gemm.h
+//	dispatch.c which instance this processor can run, and the calls from Go
+//
+// Go walks over dims, cuts work into pieces and shares them out over threads;
+// a body sees dense runs, rows and blocks only. No body lets an element depend
+// on the piece that it is in, so results have the same bits for any number of
+// threads.
+#ifndef TARN_KERNELS_H
+#define TARN_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SCRATCH = 704 << 10 }; // bytes of work space that a piece of gemm needs
+
+// Numbers of the elementwise ops, in the order of kernels.ID.
+enum unary { AFFINE, EXP, LOG, SQRT, RELU, NUM_UNARY };
+enum binary { ADD, SUB, MUL, DIV, RELU_GRAD, NUM_BINARY };
+
+// gemm is C [m,n] = act(A [m,k] x B [k,n] + bias [m,n]), every matrix with a
+// row stride and a column stride in elements.
+struct gemm {
+	int64_t m, n, k;
+	const float *a, *b, *bias; // bias NULL: none
+	float *c;
+	int64_t ars, acs, brs, bcs, crs, ccs, biasrs, biascs;
+	int32_t accumulate; // add the product to C; goes with neither bias nor relu
+	int32_t relu;
+};
+
+// sgd and adamw are the factors of one optimiser step, rounded to float.
+struct sgd {
+	float lr, decay, momentum, take; // take is 1 - dampening
+	int32_t nesterov, first;
+};
+
+struct adamw {
+	float shrink, keep1, take1, keep2, take2, rate, root, eps;
+};
+
+// loss is a cross-entropy: logits [n,c] with columns side by side, and a class
+// for each row.
+struct loss {
+	const float *logits;
+	const int64_t *classes;
+	int64_t c, ldlogits, ldclasses;
+	double *losses;         // of each row, for the forward op
+	float *grad;            // [n,c], for the backward op, columns side by side
+	int64_t ldgrad;
+	float scale;            // of the gradient
+};
+
+struct isa {
+	// gemm makes the block [i0,i1) x [j0,j1) of C with SCRATCH bytes at scratch.
+	void (*gemm)(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, float *scratch);
+	// Runs of n elements; out may be x or y. A step is 1, or 0 for a scalar
+	// that is repeated.
+	void (*unary[NUM_UNARY])(float *out, const float *x, int64_t n, float alpha, float beta);
+	void (*binary[NUM_BINARY])(float *out, const float *x, int64_t xstep, const float *y, int64_t ystep, int64_t n);
+	void (*fill)(float *out, int64_t n, float value);
+	double (*sum)(const float *x, int64_t n);
+	// sum_columns adds each of n columns of rows rows, ld apart, to acc.
+	void (*sum_columns)(double *acc, const float *x, int64_t ld, int64_t rows, int64_t n);
+	float (*max)(const float *x, int64_t n); // NaN if one is NaN; n > 0
+	// Rows [i0,i1) of a loss.
+	void (*loss)(const struct loss *l, int64_t i0, int64_t i1);
+	void (*loss_grad)(const struct loss *l, int64_t i0, int64_t i1);
+	void (*sgd)(const struct sgd *h, float *p, float *m, const float *g, int64_t n); // m NULL: no momentum
+	void (*adamw)(const struct adamw *h, float *p, float *m, float *v, const float *g, int64_t n);
+};
+
+extern const struct isa tarn_baseline, tarn_avx2, tarn_avx512;
+
+#endif

@@ -1,0 +1,59 @@
+// reduce.h: sums and maxima. Sums go through blocks that are added up in float
+// and come together in double, so that the error does not grow with the length.
+
+enum { SUM_BLOCK = 16 * VL }; // elements added in float, 16 to a lane
+
+FN float add_lanes(vf x) {
+	float lanes[VL], s = 0;
+	store(lanes, x);
+	for (int i = 0; i < VL; i++) s += lanes[i];
+	return s;
+}
+
+BODY double sum_run(const float *x, int64_t n) {
+	double total = 0;
+	for (; n >= SUM_BLOCK; n -= SUM_BLOCK, x += SUM_BLOCK) {
+		vf a = load(x), b = load(x + VL), c = load(x + 2 * VL), d = load(x + 3 * VL);
+		UNROLLED for (int i = 4; i < 16; i += 4) {
+			a += load(x + i * VL);
+			b += load(x + (i + 1) * VL);
+			c += load(x + (i + 2) * VL);
+			d += load(x + (i + 3) * VL);
+		}
+		total += add_lanes((a + b) + (c + d));
+	}
+	vf rest = {0};
+	for (; n >= VL; n -= VL, x += VL) rest += load(x);
+	if (n > 0) rest += load_first(x, n);
+	return total + add_lanes(rest);
+}
+
+// sum_columns adds 16 rows at a time in float.
+BODY void sum_columns(double *acc, const float *x, int64_t ld, int64_t rows, int64_t n) {
+	for (int64_t j = 0; j < n; j += VL) {
+		int64_t width = n - j < VL ? n - j : VL;
+		double total[VL] = {0};
+		for (int64_t r = 0; r < rows;) {
+			vf s = {0};
+			int64_t end = rows - r < 16 ? rows : r + 16;
+			if (width == VL) for (; r < end; r++) s += load(x + r * ld + j);
+			else for (; r < end; r++) s += load_first(x + r * ld + j, width);
+			UNROLLED for (int i = 0; i < VL; i++) total[i] += s[i];
+		}
+		for (int64_t i = 0; i < width; i++) acc[j + i] += total[i];
+	}
+}
+
+// larger_or_nan keeps a NaN on either side: greater(a, b) is b where one is.
+FN vf larger_or_nan(vf a, vf b) { return choose(a != a, a, greater(a, b)); }
+
+BODY float max_run(const float *x, int64_t n) {
+	vf m = all(x[0]);
+	int64_t i = 0;
+	for (; i + VL <= n; i += VL) m = larger_or_nan(m, load(x + i));
+	float lanes[VL], best = x[0];
+	store(lanes, m);
+	for (int j = 0; j < VL; j++) best = best != best || best > lanes[j] ? best : lanes[j];
+	for (; i < n; i++) best = best != best || best > x[i] ? best : x[i];
+	return best;
+}
