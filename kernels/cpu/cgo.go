@@ -114,18 +114,18 @@ var cBodies = fast{
 		C.tarn_fill(C.uintptr_t(out), C.int64_t(n), C.float(value))
 	},
 	sum: func(x uintptr, n int64) float64 { return float64(C.tarn_sum(C.uintptr_t(x), C.int64_t(n))) },
-	sumColumns: func(acc []float64, x uintptr, ld, rows int64) {
-		C.tarn_sum_columns((*C.double)(&acc[0]), C.uintptr_t(x), C.int64_t(ld), C.int64_t(rows), C.int64_t(len(acc)))
+	sumColumns: func(out, x uintptr, ld, rows, n int64, alpha float64, accumulate bool) {
+		C.tarn_sum_columns(C.uintptr_t(out), C.uintptr_t(x), C.int64_t(ld), C.int64_t(rows), C.int64_t(n), C.double(alpha), C.int(flag(accumulate)))
 	},
 	max:      func(x uintptr, n int64) float32 { return float32(C.tarn_max(C.uintptr_t(x), C.int64_t(n))) },
 	loss:     lossInC,
 	lossGrad: lossGradInC,
-	sgd: func(p, m, g uintptr, n int64, attr *kernels.SGDAttr) {
+	sgd: func(p, m, g uintptr, n int64, attr kernels.SGDAttr) {
 		h := C.struct_sgd{lr: C.float(attr.LR), decay: C.float(attr.WeightDecay), momentum: C.float(attr.Momentum),
 			take: C.float(1 - attr.Dampening), nesterov: flag(attr.Nesterov), first: flag(attr.First)}
 		C.tarn_sgd(&h, C.uintptr_t(p), C.uintptr_t(m), C.uintptr_t(g), C.int64_t(n))
 	},
-	adamW: func(p, m, v, g uintptr, n int64, f *adamW[float32]) {
+	adamW: func(p, m, v, g uintptr, n int64, f adamW[float32]) {
 		h := C.struct_adamw{shrink: C.float(f.shrink), keep1: C.float(f.keep1), take1: C.float(f.take1), keep2: C.float(f.keep2),
 			take2: C.float(f.take2), rate: C.float(f.rate), root: C.float(f.root), eps: C.float(f.eps)}
 		C.tarn_adamw(&h, C.uintptr_t(p), C.uintptr_t(m), C.uintptr_t(v), C.uintptr_t(g), C.int64_t(n))

@@ -41,8 +41,8 @@ void tarn_fill(uintptr_t out, int64_t n, float value) { isa->fill(FLOATS(out), n
 
 double tarn_sum(uintptr_t x, int64_t n) { return isa->sum(FLOATS(x), n); }
 
-void tarn_sum_columns(double *acc, uintptr_t x, int64_t ld, int64_t rows, int64_t n) {
-	isa->sum_columns(acc, FLOATS(x), ld, rows, n);
+void tarn_sum_columns(uintptr_t out, uintptr_t x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate) {
+	isa->sum_columns(FLOATS(out), FLOATS(x), ld, rows, n, alpha, accumulate);
 }
 
 float tarn_max(uintptr_t x, int64_t n) { return isa->max(FLOATS(x), n); }

@@ -13,7 +13,7 @@ void tarn_unary(int op, uintptr_t out, uintptr_t x, int64_t n, float alpha, floa
 void tarn_binary(int op, uintptr_t out, uintptr_t x, int64_t xstep, uintptr_t y, int64_t ystep, int64_t n);
 void tarn_fill(uintptr_t out, int64_t n, float value);
 double tarn_sum(uintptr_t x, int64_t n);
-void tarn_sum_columns(double *acc, uintptr_t x, int64_t ld, int64_t rows, int64_t n);
+void tarn_sum_columns(uintptr_t out, uintptr_t x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate);
 float tarn_max(uintptr_t x, int64_t n);
 void tarn_loss(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t losses, int64_t i0, int64_t i1);
 void tarn_loss_grad(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t grad, int64_t i0, int64_t i1);

@@ -10,12 +10,12 @@ type fast struct {
 	binary     func(id kernels.ID, out, x uintptr, xstep int64, y uintptr, ystep int64, n int64)
 	fill       func(out uintptr, n int64, value float32)
 	sum        func(x uintptr, n int64) float64
-	sumColumns func(acc []float64, x uintptr, ld, rows int64)
+	sumColumns func(out, x uintptr, ld, rows, n int64, alpha float64, accumulate bool)
 	max        func(x uintptr, n int64) float32
 	loss       func(a *kernels.Args, losses []float64, lo, hi int64)
 	lossGrad   func(a *kernels.Args, scale float32, lo, hi int64)
-	sgd        func(p, m, g uintptr, n int64, attr *kernels.SGDAttr)
-	adamW      func(p, m, v, g uintptr, n int64, h *adamW[float32])
+	sgd        func(p, m, g uintptr, n int64, attr kernels.SGDAttr)
+	adamW      func(p, m, v, g uintptr, n int64, h adamW[float32])
 	matMul     func(a *kernels.Args) error
 }
 

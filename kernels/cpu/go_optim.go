@@ -33,7 +33,7 @@ func sgdStep[T float](a *kernels.Args) error {
 func sgdAll[T float](w *walk, attr *kernels.SGDAttr) {
 	if c := inC[T](w.dims[w.rank-1]); c != nil && w.gapless(4) {
 		for w.next() {
-			c.sgd(w.ptr[0], w.ptr[2], w.ptr[1], w.n, attr) // ptr[2] is 0 without momentum
+			c.sgd(w.ptr[0], w.ptr[2], w.ptr[1], w.n, *attr) // ptr[2] is 0 without momentum
 		}
 		return
 	}
@@ -135,7 +135,7 @@ func adamWAll[T float](w *walk, h *adamW[T]) {
 		single := adamW[float32]{float32(h.shrink), float32(h.keep1), float32(h.take1), float32(h.keep2), float32(h.take2),
 			float32(h.rate), float32(h.root), float32(h.eps)}
 		for w.next() {
-			c.adamW(w.ptr[0], w.ptr[1], w.ptr[2], w.ptr[3], w.n, &single)
+			c.adamW(w.ptr[0], w.ptr[1], w.ptr[2], w.ptr[3], w.n, single)
 		}
 		return
 	}

@@ -146,6 +146,10 @@ func reduceSlot[T float](id kernels.ID, w *walk) float64 {
 func reduceColumns[T float](r *reduction) {
 	var buf [blockLen]float64
 	kept := &r.kept
+	if c := inC[T](kept.n * r.reduced.total); c != nil && r.id == kernels.Sum && kept.gapless(4) && r.reduced.rank == 1 {
+		c.sumColumns(kept.ptr[0], kept.ptr[1], r.reduced.step(0)/4, r.reduced.total, kept.n, r.alpha, r.accumulate)
+		return
+	}
 	acc := buf[:kept.n]
 	for i := range acc {
 		acc[i] = start(r.id)
@@ -153,12 +157,7 @@ func reduceColumns[T float](r *reduction) {
 	w := &r.reduced
 	w.base[0] = kept.ptr[1]
 	w.seek(0, w.total)
-	c := inC[T](kept.n * w.total)
 	for w.next() {
-		if c != nil && r.id == kernels.Sum && kept.step(1) == 4 && w.step(0)%4 == 0 {
-			c.sumColumns(acc, w.ptr[0], w.step(0)/4, w.n)
-			continue
-		}
 		for row := range w.n {
 			from, step := w.ptr[0]+uintptr(row*w.step(0)), kept.step(1)
 			switch {

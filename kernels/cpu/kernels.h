@@ -65,8 +65,9 @@ struct isa {
 	void (*binary[NUM_BINARY])(float *out, const float *x, int64_t xstep, const float *y, int64_t ystep, int64_t n);
 	void (*fill)(float *out, int64_t n, float value);
 	double (*sum)(const float *x, int64_t n);
-	// sum_columns adds each of n columns of rows rows, ld apart, to acc.
-	void (*sum_columns)(double *acc, const float *x, int64_t ld, int64_t rows, int64_t n);
+	// sum_columns makes out the sums of n columns of rows rows, ld apart, times
+	// alpha, or adds them to it.
+	void (*sum_columns)(float *out, const float *x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate);
 	float (*max)(const float *x, int64_t n); // NaN if one is NaN; n > 0
 	// Rows [i0,i1) of a loss.
 	void (*loss)(const struct loss *l, int64_t i0, int64_t i1);

@@ -29,7 +29,7 @@ BODY double sum_run(const float *x, int64_t n) {
 }
 
 // sum_columns adds 16 rows at a time in float.
-BODY void sum_columns(double *acc, const float *x, int64_t ld, int64_t rows, int64_t n) {
+BODY void sum_columns(float *out, const float *x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate) {
 	for (int64_t j = 0; j < n; j += VL) {
 		int64_t width = n - j < VL ? n - j : VL;
 		double total[VL] = {0};
@@ -40,7 +40,7 @@ BODY void sum_columns(double *acc, const float *x, int64_t ld, int64_t rows, int
 			else for (; r < end; r++) s += load_first(x + r * ld + j, width);
 			UNROLLED for (int i = 0; i < VL; i++) total[i] += s[i];
 		}
-		for (int64_t i = 0; i < width; i++) acc[j + i] += total[i];
+		for (int64_t i = 0; i < width; i++) out[j + i] = (float)(alpha * total[i] + (accumulate ? out[j + i] : 0));
 	}
 }
 

@@ -160,6 +160,15 @@ func (c *call) compareElements(n int, o operand, got, want []byte, scales scales
 	return err
 }
 
+// large reports whether c has enough to do for several threads.
+func (c *call) large() bool {
+	n := int64(0)
+	for _, o := range append(c.out[:len(c.out):len(c.out)], c.in...) {
+		n += o.view.Len()
+	}
+	return n >= 1<<16
+}
+
 // terms returns how many products or elements are added up for one element of
 // the result.
 func (c *call) terms() int64 {

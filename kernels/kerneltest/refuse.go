@@ -147,7 +147,7 @@ func onDim(f func(*kernels.View)) func(*call) bool {
 
 // goodCall returns a call of id that every table takes.
 func goodCall(t *testing.T, table *kernels.Table, id kernels.ID) *call {
-	s := &suite{t, table, rand.New(rand.NewPCG(3, uint64(id))), id, kernels.Float32}
+	s := &suite{T: t, table: table, rand: rand.New(rand.NewPCG(3, uint64(id))), id: id, dtype: kernels.Float32}
 	dims := []int64{4, 5}
 	switch id {
 	case kernels.Sum, kernels.Max:

@@ -18,7 +18,7 @@ func Threads(t *testing.T, table *kernels.Table, set func(threads int)) {
 				continue
 			}
 			t.Run(id.String()+"/"+d.String(), func(t *testing.T) {
-				s := &suite{t, table, rand.New(rand.NewPCG(5, uint64(id))), id, d}
+				s := &suite{T: t, table: table, rand: rand.New(rand.NewPCG(5, uint64(id))), id: id, dtype: d}
 				for _, c := range s.largeCalls() {
 					s.sameBits(c, set)
 				}

@@ -7,7 +7,8 @@
 //   - [TestUpstream] is the conformance suite of every [memory.Upstream].
 //   - [TestAllocator] is the conformance suite of every [Allocator]: random
 //     lists of ops with a model beside them, named scenarios, a fault at every
-//     upstream call. [Naive] is the oracle of its books.
+//     upstream call. [Naive] is the oracle of its books, and [Play] the body
+//     of a fuzz test.
 //   - [RunScript] plays golden scripts: readable stories of an allocator.
 //
 // Random tests print their seed; -seed replays it. -rewrite writes the golden

@@ -5,6 +5,7 @@ package mnist
 
 import (
 	"embed"
+	"sync"
 
 	"tarn/nn/data"
 )
@@ -22,11 +23,18 @@ const (
 //go:embed *.gz
 var files embed.FS
 
-// Train decodes the 60,000 training images of 28 x 28 pixels.
-func Train() (*data.Set, error) { return load("train") }
+// Train returns the 60,000 training images of 28 x 28 pixels. They are decoded
+// once, at the first call.
+func Train() (*data.Set, error) { return train() }
 
-// Test decodes the 10,000 test images of 28 x 28 pixels.
-func Test() (*data.Set, error) { return load("t10k") }
+// Test returns the 10,000 test images of 28 x 28 pixels. They are decoded once,
+// at the first call.
+func Test() (*data.Set, error) { return test() }
+
+var (
+	train = sync.OnceValues(func() (*data.Set, error) { return load("train") })
+	test  = sync.OnceValues(func() (*data.Set, error) { return load("t10k") })
+)
 
 func load(prefix string) (*data.Set, error) {
 	images, err := read(prefix + "-images-idx3-ubyte.gz")
