@@ -85,6 +85,18 @@ func (b *cpuBackend) CopyOut(_ cuda.Stream, dst []byte, src cuda.DevicePtr) erro
 	return nil
 }
 
+// poison overwrites the block with NaNs, on the CPU, so that a use after free
+// shows as NaN and not as a number that was right by luck.
+func (st *Storage) poison() {
+	if _, host := st.dev.backend.(*cpuBackend); !host || st.block.Ptr == 0 {
+		return
+	}
+	bytes := hostBytes(st.block.Ptr, int(st.block.Size))
+	for i := range bytes {
+		bytes[i] = 0xFF
+	}
+}
+
 // hostBytes returns memory outside the Go heap as a slice. The address comes
 // from the host upstream, so no Go object moves or dies under it.
 func hostBytes(p cuda.DevicePtr, n int) []byte {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"tarn/cuda"
+	"tarn/internal/invariants"
 	"tarn/memory"
 )
 
@@ -83,6 +84,9 @@ func (st *Storage) free() error {
 		st.cleanup.Stop()
 	}
 	if !st.dev.async {
+		if invariants.Enabled {
+			st.poison()
+		}
 		return st.dev.mem.Free(st.block.Handle)
 	}
 	return st.dev.mem.Free(st.block.Handle, st.visitors()...)
