@@ -12,9 +12,9 @@
 // chosen inside Run. Run returns an error for arguments that the op cannot
 // take (see [Error]) and has written nothing then; it never panics.
 //
-// Three bodies exist for each op and are tested against each other:
-// kernels/ref (plain Go, slow and plainly right), kernels/cpu (C through cgo,
-// pure Go without it) and, from the CUDA work on, kernels/gpu.
+// Each op has several bodies that are tested against each other: kernels/ref
+// (plain Go, slow and plainly right) and kernels/cpu (C through cgo, plain Go
+// without it).
 //
 // The caller keeps the memory behind a View alive until Run returns, and on a
 // stream until the work is done.

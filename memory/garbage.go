@@ -123,7 +123,7 @@ func (a *Allocator) overPeak(r request) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	peak := max(a.pacer.peakLive, a.moment().current+r.rounded)
-	return a.held() + r.growth() - peak - a.pacer.hard()
+	return a.held() + r.growth(a.cfg.Limit) - peak - a.pacer.hard()
 }
 
 // collect runs the Go garbage collector, frees what it let go of and sets L.

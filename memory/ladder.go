@@ -102,7 +102,7 @@ func (c *climb) step(rung Rung) (err error) {
 	case RungDrain:
 		report.Gained, err = c.a.drain()
 	case RungGrow:
-		if c.a.overHardBudget(c.r.growth()) {
+		if c.a.overHardBudget(c.r.growth(c.a.cfg.Limit)) {
 			report.Gained, _ = c.collect()
 		}
 	case RungRelease:
@@ -113,6 +113,12 @@ func (c *climb) step(rung Rung) (err error) {
 		var ran bool
 		report.Gained, ran = c.collect()
 		report.Skipped = !ran
+		if ran && report.Gained < c.r.rounded {
+			// A cleanup of the first GC may have let go of what only a second
+			// one can find: the tensors of a scope that was dropped open.
+			collector.collect()
+			report.Gained += c.a.drainAbandoned(true)
+		}
 	}
 	return err
 }
@@ -163,7 +169,7 @@ func (c *climb) grow(rung Rung) (Block, error) {
 		}
 		c.progress = progress
 	}
-	b, err := c.take(c.r.growth())
+	b, err := c.take(c.r.growth(c.a.cfg.Limit))
 	if least := c.r.leastGrowth(); rung >= RungRelease && outOfRoom(err) && least < c.asked {
 		b, err = c.take(least)
 	}

@@ -19,6 +19,9 @@ const (
 	// call upstream is dear, and a handful of such blocks share it.
 	largeSegment = 20 << 20
 
+	// limitShare is how many of them must fit a limit for that size to be used.
+	limitShare = 8
+
 	// From ownSegment on a request gets a segment of its own, rounded up to
 	// segmentRounding: the page size of the devices we know.
 	ownSegment      = 10 << 20
@@ -71,12 +74,15 @@ func newRequest(size int64, tag Tag) request {
 	return r
 }
 
-// growth returns the size of the segment that is taken upstream for r.
-func (r *request) growth() int64 {
+// growth returns the size of the segment that is taken upstream for r under a
+// limit, 0 for none. Where the usual size of a large segment would be a good
+// part of the limit it is no larger than needed: it would keep the small pool
+// and other streams from ever getting their share.
+func (r *request) growth(limit int64) int64 {
 	switch {
 	case r.pool == smallPool:
 		return smallSegment
-	case r.rounded < ownSegment:
+	case r.rounded < ownSegment && (limit == 0 || limit >= limitShare*largeSegment):
 		return largeSegment
 	}
 	return r.leastGrowth()

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"errors"
+	"fmt"
 
 	"tarn/tensor"
 )
@@ -34,11 +35,17 @@ type AdamW struct {
 func NewAdamW(params []Parameter, o AdamWOptions) (*AdamW, error) {
 	err := errors.Join(parameters(params).check(), atLeast0("LR", o.LR), below1("Beta1", o.Beta1),
 		below1("Beta2", o.Beta2), atLeast0("Eps", o.Eps), atLeast0("WeightDecay", o.WeightDecay))
+	if err == nil && o.Eps == 0 && o.Beta2 == 0 {
+		err = fmt.Errorf("%w: Eps and Beta2 are 0, so a gradient of 0 would make NaN; start from DefaultAdamW", ErrHyperparameter)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &AdamW{parameters: params, Options: o}, nil
 }
+
+// ZeroGrad releases the gradients of all parameters.
+func (a *AdamW) ZeroGrad() error { return a.parameters.ZeroGrad() }
 
 // Step updates every parameter that has a gradient.
 func (a *AdamW) Step() error {

@@ -17,13 +17,14 @@ func TestBadHyperparameters(t *testing.T) {
 	params := m.Parameters()
 	good := nn.DefaultAdamW()
 	for name, f := range map[string]func() error{
-		"no parameters": func() error { _, err := nn.NewSGD(nil, nn.SGDOptions{LR: 1}); return err },
-		"negative rate": func() error { _, err := nn.NewSGD(params, nn.SGDOptions{LR: -1}); return err },
-		"NaN rate":      func() error { _, err := nn.NewSGD(params, nn.SGDOptions{LR: math.NaN()}); return err },
-		"momentum":      func() error { _, err := nn.NewSGD(params, nn.SGDOptions{LR: 1, Momentum: -1}); return err },
-		"nesterov":      func() error { _, err := nn.NewSGD(params, nn.SGDOptions{LR: 1, Nesterov: true}); return err },
-		"beta":          func() error { o := good; o.Beta1 = 1; _, err := nn.NewAdamW(params, o); return err },
-		"eps":           func() error { o := good; o.Eps = -1; _, err := nn.NewAdamW(params, o); return err },
+		"no parameters":              func() error { _, err := nn.NewSGD(nil, nn.SGDOptions{LR: 1}); return err },
+		"negative rate":              func() error { _, err := nn.NewSGD(params, nn.SGDOptions{LR: -1}); return err },
+		"NaN rate":                   func() error { _, err := nn.NewSGD(params, nn.SGDOptions{LR: math.NaN()}); return err },
+		"momentum":                   func() error { _, err := nn.NewSGD(params, nn.SGDOptions{LR: 1, Momentum: -1}); return err },
+		"nesterov":                   func() error { _, err := nn.NewSGD(params, nn.SGDOptions{LR: 1, Nesterov: true}); return err },
+		"beta":                       func() error { o := good; o.Beta1 = 1; _, err := nn.NewAdamW(params, o); return err },
+		"a literal without defaults": func() error { _, err := nn.NewAdamW(params, nn.AdamWOptions{LR: 1e-3}); return err },
+		"eps":                        func() error { o := good; o.Eps = -1; _, err := nn.NewAdamW(params, o); return err },
 		"not a parameter": func() error {
 			_, err := nn.NewSGD([]nn.Parameter{{Name: "x", Tensor: tensor.Ones(tensor.CPU(), tensor.Float32, 1)}}, nn.SGDOptions{LR: 1})
 			return err

@@ -38,6 +38,9 @@ func NewSGD(params []Parameter, o SGDOptions) (*SGD, error) {
 	return &SGD{parameters: params, Options: o}, nil
 }
 
+// ZeroGrad releases the gradients of all parameters.
+func (s *SGD) ZeroGrad() error { return s.parameters.ZeroGrad() }
+
 // Step updates every parameter that has a gradient.
 func (s *SGD) Step() error {
 	o := s.Options

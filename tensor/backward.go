@@ -101,6 +101,9 @@ func (l *leaf) add(g *Tensor) error {
 // goes: a second Backward is [ErrGraphFreed]. Backward of a tensor without
 // history is [ErrNoHistory].
 //
+// After an error some leaves may have got their gradients and others not: call
+// ZeroGrad before going on, and do not step.
+//
 // Each gradient runs on the stream of its forward op. Before Backward returns,
 // t's stream has been made to wait for the leaves' streams.
 func (t *Tensor) Backward() error {

@@ -27,16 +27,55 @@ func (st *Storage) guard() {
 	if st.block.Ptr == 0 {
 		return
 	}
-	st.cleanup = runtime.AddCleanup(st, abandon, remains{mem: st.dev.mem, handle: st.block.Handle})
+	r := remains{mem: st.dev.mem, handle: st.block.Handle}
+	if st.dev.async {
+		r.usedOn = st.visitors()
+	}
+	cleanup := runtime.AddCleanup(st, abandon, r)
+	st.mu.Lock()
+	st.cleanup = cleanup
+	st.mu.Unlock()
+}
+
+// unguard takes the net away, where there is one.
+func (st *Storage) unguard() {
+	if st.block.Ptr == 0 {
+		return
+	}
+	st.mu.Lock()
+	st.cleanup.Stop()
+	st.cleanup = runtime.Cleanup{}
+	st.mu.Unlock()
 }
 
 // reguard renews the net after another stream than home used st for the first
 // time, so that the allocator waits for that stream too.
 func (st *Storage) reguard() {
-	if st.block.Ptr == 0 || st.freed.Load() {
-		return
+	if !st.freed.Load() {
+		st.unguard()
+		st.guard()
 	}
-	st.cleanup.Stop()
-	st.cleanup = runtime.AddCleanup(st, abandon,
-		remains{mem: st.dev.mem, handle: st.block.Handle, usedOn: st.visitors()})
+}
+
+// guardScope hangs a net under s: when it is dropped open, what it owns is left
+// to the garbage collector, each storage by itself, since a tensor of another
+// scope may still hold one.
+func guardScope(s *Scope) runtime.Cleanup { return runtime.AddCleanup(s, (*owned).scatter, s.owned) }
+
+// scatter hands all storages to the garbage collector. Where the scope was
+// closed there are none.
+func (o *owned) scatter() {
+	o.mu.Lock()
+	storages := o.storages
+	o.storages = nil
+	for _, st := range storages {
+		st.owner.Store(nil)
+	}
+	o.mu.Unlock()
+	for _, st := range storages {
+		if !st.freed.Load() {
+			st.guard()
+		}
+	}
+	o.parent.forget(o)
 }

@@ -22,7 +22,7 @@ type cpuBackend struct {
 var cpuDevice atomic.Pointer[Device]
 
 var openCPU = sync.OnceValue(func() *Device {
-	d, err := newCPU()
+	d, err := NewCPU(memory.Config{})
 	if err != nil {
 		d = &Device{name: "cpu", err: err}
 		d.stream = &Stream{dev: d}
@@ -31,12 +31,15 @@ var openCPU = sync.OnceValue(func() *Device {
 	return d
 })
 
-func newCPU() (*Device, error) {
+// NewCPU returns the CPU as a device with memory of its own, under a limit or
+// with other settings of the allocator; Close gives it back. Its tensors and
+// those of [CPU] are on different devices.
+func NewCPU(cfg memory.Config) (*Device, error) {
 	up, err := hostmem.New(hostmem.Config{})
 	if err != nil {
 		return nil, err
 	}
-	return NewDevice(NewHostBackend(up, cpu.Table()), memory.Config{})
+	return NewDevice(NewHostBackend(up, cpu.Table()), cfg)
 }
 
 // NewHostBackend returns a device whose memory the host can address and whose

@@ -8,17 +8,21 @@ import (
 
 // Zeros returns a tensor of the given dtype and shape filled with 0, at p. No
 // dims make a scalar.
-func Zeros(p Place, dt DType, shape ...int) *Tensor { return Full(p, dt, 0, shape...) }
+func Zeros(p Place, dt DType, shape ...int) *Tensor { return full("Zeros", p, dt, 0, shape) }
 
 // Ones returns a tensor filled with 1.
-func Ones(p Place, dt DType, shape ...int) *Tensor { return Full(p, dt, 1, shape...) }
+func Ones(p Place, dt DType, shape ...int) *Tensor { return full("Ones", p, dt, 1, shape) }
 
 // Full returns a tensor filled with value, converted to dt.
 func Full(p Place, dt DType, value float64, shape ...int) *Tensor {
-	t := create("Full", p, dt, shape)
+	return full("Full", p, dt, value, shape)
+}
+
+func full(op string, p Place, dt DType, value float64, shape []int) *Tensor {
+	t := create(op, p, dt, shape)
 	if t.err == nil {
 		if err := fill(t, value); err != nil {
-			return t.discard(newError("Full", err, t))
+			return t.discard(newError(op, err, t))
 		}
 	}
 	return t
@@ -47,6 +51,9 @@ func FromSlice[T Element](p Place, data []T, shape ...int) *Tensor {
 
 // create makes a tensor with undefined contents.
 func create(op string, p Place, dt DType, shape []int) *Tensor {
+	if p == nil {
+		panic("tensor: " + op + " at a nil Place")
+	}
 	dev, e := p.place()
 	var buf [MaxRank]int64
 	dims, err := dimsOf(&buf, shape)

@@ -46,7 +46,7 @@ type joined struct {
 }
 
 // join decides, for every op, where it runs and what its result inherits. The
-// first operand is the receiver. The table in DESIGN terms:
+// first operand is the receiver. Field by field:
 //
 //	device    the same, but a 0-dim CPU operand is a constant anywhere
 //	stream    the receiver's, else the first that is set
@@ -179,8 +179,8 @@ func (t *Tensor) In(s *Scope) *Tensor {
 	return t.derive(v)
 }
 
-// Autocast returns a handle on t whose matrix products are meant to run in
-// dtype dt. It borrows t's hold.
+// Autocast returns a handle on t that asks for matrix products in dtype dt. The
+// setting travels to results; no op acts on it yet. It borrows t's hold.
 func (t *Tensor) Autocast(dt DType) *Tensor {
 	v := t.env.get()
 	v.autocast = dt

@@ -21,8 +21,6 @@ var (
 	ErrNoHistory  = errors.New("tensor has no history to go back over")
 	ErrGraphFreed = errors.New("graph is freed: backward has gone over it already")
 	ErrInPlace    = errors.New("in-place change refused")
-	ErrCapture    = errors.New("not possible in a capture")
-	ErrDeviceLost = errors.New("device is lost")
 )
 
 // Error is the first cause of a failure: which op, on what, called from where.
@@ -45,10 +43,10 @@ func (e *Error) Error() string {
 		}
 		fmt.Fprintf(&b, " %v", s)
 	}
-	fmt.Fprintf(&b, ": %v", e.Err)
 	if e.Place != "" {
-		fmt.Fprintf(&b, " (at %s)", e.Place)
+		fmt.Fprintf(&b, " at %s", e.Place)
 	}
+	fmt.Fprintf(&b, ": %v", e.Err)
 	return b.String()
 }
 

@@ -55,6 +55,25 @@ func ExampleTensor_NoGrad() {
 	// Output: <nil> tensor([2]) true
 }
 
+// A device under a limit: the error says what was tried, and the device goes on.
+func ExampleNewCPU() {
+	dev, err := tensor.NewCPU(memory.Config{Limit: 64 << 20})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := tensor.Zeros(dev, tensor.Float32, 32<<20)
+	var oom *memory.OutOfMemoryError
+	if errors.As(x.Err(), &oom) {
+		fmt.Println(oom.Requested, oom.Limit)
+	}
+	y := tensor.Zeros(dev, tensor.Float32, 1<<20)
+	fmt.Println(y.Err(), y.Release(), dev.Close())
+	// Output:
+	// 134217728 67108864
+	// <nil> <nil> <nil>
+}
+
 // An out-of-memory error is a value like any other, and the device goes on.
 func ExampleZeros() {
 	x := tensor.Zeros(tensor.CPU(), tensor.Float32, 1<<52)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"tarn/kernels"
 )
 
 // edgeItems is how many elements of a long dim are printed at either end, and
@@ -43,7 +45,7 @@ func (t *Tensor) Format(f fmt.State, verb rune) {
 	b := &p.b
 	if f.Flag('+') {
 		fmt.Fprintf(b, ", dtype=%v, shape=%v, device=%s, strides=%v, bytes=%d", t.view.DType, t.Shape(), t.dev,
-			t.view.Strides[:t.view.Rank], t.storage.block.Size)
+			shapeOf(&kernels.View{Rank: t.view.Rank, Dims: t.view.Strides}), t.view.Len()*t.view.DType.Size())
 		if t.RequiresGrad() {
 			b.WriteString(", grad")
 		}

@@ -136,6 +136,27 @@ func TestClosingAScopeClosesTheScopesInIt(t *testing.T) {
 	require.Zero(t, live(d))
 }
 
+// TestDroppedScopeIsGarbage: a scope that nobody closed does not keep its
+// tensors, not even under a limit, and a tensor that outlives it stays valid.
+func TestDroppedScopeIsGarbage(t *testing.T) {
+	d := newDevice(t, func(c *memory.Config) { c.Limit = 256 << 20 })
+	kept := tensor.NewScope()
+	var survivor *tensor.Tensor
+	for range 300 {
+		s := kept.Child()
+		x := tensor.Ones(d.In(s), tensor.Float32, 1<<20)
+		require.NoError(t, x.Err())
+		if survivor == nil {
+			survivor = x.Detach().In(kept)
+		}
+	}
+	got, err := survivor.Sum().Item()
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<20, got)
+	require.NotZero(t, d.Memory().Stats().GCReleased.Count)
+	require.NoError(t, kept.Close())
+}
+
 // TestBackwardSeesAClosedScope: z was put into the outer scope, but what its
 // backward needs lies in the inner one.
 func TestBackwardSeesAClosedScope(t *testing.T) {

@@ -1,8 +1,10 @@
 package tensor
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -16,36 +18,46 @@ import (
 //	defer s.Close()
 //	loss := nn.CrossEntropy(model.Forward(x.In(s)), y)
 //
-// A scope holds storages, not tensors: a tensor or graph node that nobody
-// reaches any more is the garbage collector's at once. A scope may be used
-// from many goroutines.
+// A scope that is dropped without Close leaves its tensors to the garbage
+// collector, each by itself. A scope may be used from many goroutines.
 type Scope struct {
 	parent *Scope
-	born   uintptr // program counter of the call that made it
+	env    *env // {scope: this}, shared by all that is made in it
+	owned  *owned
+	net    runtime.Cleanup
+}
+
+// owned is what a scope owns. The storages know it, and not the scope, so that
+// the garbage collector can find a scope that was dropped open. A scope owns
+// storages, not tensors: it keeps no handle and no graph node alive.
+type owned struct {
+	born   uintptr // program counter of the call that made the scope
+	parent *owned
 	closed atomic.Bool
 
 	mu       sync.Mutex
 	storages []*Storage // the live ones; a storage knows its slot
-	children []*Scope
-	env      *env // {scope: this}, shared by all that is made in it
+	children []*owned   // of the scopes made inside that are not closed
 }
 
 // NewScope opens a scope with no parent.
-func NewScope() *Scope {
-	s := &Scope{born: caller()}
-	s.env = &env{scope: s}
-	return s
-}
+func NewScope() *Scope { return newScope(nil, caller()) }
 
 // Child opens a scope inside s: closing s closes it too, and [Scope.Keep]
 // moves a tensor from it to s.
-func (s *Scope) Child() *Scope {
-	c := &Scope{parent: s, born: caller()}
-	c.env = &env{scope: c}
-	s.mu.Lock()
-	s.children = append(s.children, c)
-	s.mu.Unlock()
-	return c
+func (s *Scope) Child() *Scope { return newScope(s, caller()) }
+
+func newScope(parent *Scope, born uintptr) *Scope {
+	s := &Scope{parent: parent, owned: &owned{born: born}}
+	s.env = &env{scope: s}
+	if parent != nil {
+		s.owned.parent = parent.owned
+		parent.owned.mu.Lock()
+		parent.owned.children = append(parent.owned.children, s.owned)
+		parent.owned.mu.Unlock()
+	}
+	s.net = guardScope(s)
+	return s
 }
 
 func caller() uintptr {
@@ -55,8 +67,10 @@ func caller() uintptr {
 }
 
 // String names the scope by its birthplace.
-func (s *Scope) String() string {
-	f, _ := runtime.CallersFrames([]uintptr{s.born}).Next()
+func (s *Scope) String() string { return s.owned.String() }
+
+func (o *owned) String() string {
+	f, _ := runtime.CallersFrames([]uintptr{o.born}).Next()
 	return fmt.Sprintf("the scope made at %s:%d", f.File, f.Line)
 }
 
@@ -65,6 +79,14 @@ func (s *Scope) shared() *env {
 		return nil
 	}
 	return s.env
+}
+
+// list returns what s owns, nil for no scope.
+func (s *Scope) list() *owned {
+	if s == nil {
+		return nil
+	}
+	return s.owned
 }
 
 func (s *Scope) isAncestorOf(c *Scope) bool {
@@ -79,66 +101,70 @@ func (s *Scope) isAncestorOf(c *Scope) bool {
 // Close releases every tensor that is still in s and in the scopes inside it;
 // their use is then [ErrReleased]. Closing again does nothing.
 func (s *Scope) Close() error {
-	s.mu.Lock()
-	wasClosed := s.closed.Swap(true)
-	storages, children := s.storages, s.children
-	s.storages, s.children = nil, nil
-	s.mu.Unlock()
+	s.net.Stop()
+	defer runtime.KeepAlive(s)
+	return s.owned.close()
+}
+
+func (o *owned) close() error {
+	o.mu.Lock()
+	wasClosed := o.closed.Swap(true)
+	storages, children := o.storages, o.children
+	o.storages, o.children = nil, nil
+	o.mu.Unlock()
 	if wasClosed {
 		return nil
 	}
-	var first error
+	var errs []error
 	for _, c := range children {
-		if err := c.Close(); err != nil && first == nil {
-			first = err
-		}
+		errs = append(errs, c.close())
 	}
 	for _, st := range storages {
-		if err := st.free(); err != nil && first == nil {
-			first = err
+		if err := st.free(); err != nil {
+			errs = append(errs, err)
 		}
 	}
-	if s.parent != nil {
-		s.parent.forget(s)
-	}
-	return first
+	o.parent.forget(o)
+	return errors.Join(errs...)
 }
 
-func (s *Scope) forget(child *Scope) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, c := range s.children {
-		if c == child {
-			last := len(s.children) - 1
-			s.children[i] = s.children[last]
-			s.children = s.children[:last]
-			return
-		}
+func (o *owned) forget(child *owned) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if i := slices.Index(o.children, child); i >= 0 {
+		o.children = slices.Delete(o.children, i, i+1)
 	}
 }
 
-func (s *Scope) add(st *Storage) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed.Load() {
-		return fmt.Errorf("%w: %v is closed", ErrReleased, s)
+func (o *owned) add(st *Storage) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed.Load() {
+		return fmt.Errorf("%w: %v is closed", ErrReleased, o)
 	}
-	st.scope, st.slot = s, len(s.storages)
-	s.storages = append(s.storages, st)
+	st.owner.Store(o)
+	st.slot = len(o.storages)
+	o.storages = append(o.storages, st)
 	return nil
 }
 
-func (s *Scope) remove(st *Storage) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed.Load() || st.scope != s {
-		return
+// remove takes st out. It reports false where st is not here any more: o is
+// closed, or gave it away.
+func (o *owned) remove(st *Storage) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed.Load() || st.owner.Load() != o {
+		return false
 	}
-	last := len(s.storages) - 1
-	moved := s.storages[last]
-	s.storages[st.slot], moved.slot = moved, st.slot
-	s.storages[last] = nil
-	s.storages = s.storages[:last]
+	last := len(o.storages) - 1
+	moved := o.storages[last]
+	o.storages[st.slot], moved.slot = moved, st.slot
+	o.storages[last] = nil
+	o.storages = o.storages[:last]
+	return true
 }
 
 // Keep moves t and its storage from s to s's parent scope, or out of all
@@ -148,10 +174,10 @@ func (s *Scope) Keep(t *Tensor) error {
 	if err := t.usable(); err != nil {
 		return newError("Keep", err, t)
 	}
-	if t.storage.scope != s {
+	if t.storage.owner.Load() != s.owned {
 		return newError("Keep", fmt.Errorf("%w: the tensor is not in %v", ErrScope, s), t)
 	}
-	if err := t.storage.moveTo(s.parent); err != nil {
+	if err := t.storage.moveTo(s.parent.list()); err != nil {
 		return newError("Keep", err, t)
 	}
 	root := t.root()
@@ -162,27 +188,5 @@ func (s *Scope) Keep(t *Tensor) error {
 	if t != root {
 		t.env, t.node = root.env, nil
 	}
-	return nil
-}
-
-// moveTo gives the storage to another scope, or to the garbage collector.
-func (st *Storage) moveTo(to *Scope) error {
-	if from := st.scope; from == to {
-		return nil
-	} else if from != nil {
-		from.remove(st)
-	} else {
-		st.cleanup.Stop()
-	}
-	st.scope = nil
-	if to != nil {
-		if err := to.add(st); err == nil {
-			return nil
-		} else {
-			st.guard()
-			return err
-		}
-	}
-	st.guard()
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 
 	"tarn/kernels"
 )
@@ -106,7 +105,7 @@ func dense(dt DType, dims []int64) (v kernels.View, size int64, err error) {
 		}
 		hi, lo := bits.Mul64(n, uint64(d))
 		if hi != 0 || lo > math.MaxInt64/uint64(dt.Size()) {
-			return v, 0, fmt.Errorf("%w: the bytes of %v%v overflow", ErrShape, dt, slices.Clone(dims))
+			return v, 0, fmt.Errorf("%w: the bytes of %v%v overflow", ErrShape, dt, shapeOf(&v))
 		}
 		n = lo
 	}

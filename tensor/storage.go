@@ -26,16 +26,15 @@ type Storage struct {
 	version atomic.Uint32
 	freed   atomic.Bool
 
-	// scope and slot say who frees the block at the latest; nil: the garbage
-	// collector, by cleanup. Guarded by scope.mu where there is a scope, else
-	// changed only by the owner (see Scope.Keep).
-	scope   *Scope
-	slot    int
-	cleanup runtime.Cleanup
+	// owner is the scope's list that frees the block at the latest; nil: the
+	// garbage collector, by cleanup. It and slot change under the list's mu.
+	owner atomic.Pointer[owned]
+	slot  int
 
+	mu      sync.Mutex // guards all below
+	cleanup runtime.Cleanup
 	// The uses that a later use may have to wait for; empty where the device
 	// runs ops at once.
-	mu    sync.Mutex
 	write use   // the last write
 	reads []use // the last read after it, of each stream that read
 }
@@ -52,7 +51,7 @@ func newStorage(s *Stream, scope *Scope, size int64, tag memory.Tag) (*Storage, 
 		st.guard()
 		return st, nil
 	}
-	if err := scope.add(st); err != nil {
+	if err := scope.owned.add(st); err != nil {
 		return nil, errors.Join(err, s.dev.mem.Free(block.Handle))
 	}
 	return st, nil
@@ -68,8 +67,8 @@ func (st *Storage) drop() error {
 	if st.holds.Add(-1) > 0 {
 		return nil
 	}
-	if st.scope != nil {
-		st.scope.remove(st)
+	if o := st.owner.Load(); o != nil {
+		o.remove(st)
 	}
 	return st.free()
 }
@@ -80,9 +79,7 @@ func (st *Storage) free() error {
 	if st.freed.Swap(true) {
 		return nil
 	}
-	if st.scope == nil {
-		st.cleanup.Stop()
-	}
+	st.unguard()
 	if !st.dev.async {
 		if invariants.Enabled {
 			st.poison()
@@ -108,6 +105,31 @@ func (st *Storage) visitors() []cuda.Stream {
 	return ids
 }
 
+// moveTo gives the storage to another scope's list or, for nil, to the garbage
+// collector.
+func (st *Storage) moveTo(to *owned) error {
+	from := st.owner.Load()
+	switch {
+	case from == to:
+		return nil
+	case from == nil:
+		st.unguard()
+	case !from.remove(st):
+		return st.whyFreed()
+	}
+	if to != nil {
+		if err := to.add(st); err != nil {
+			st.owner.Store(nil)
+			st.guard()
+			return err
+		}
+		return nil
+	}
+	st.owner.Store(nil)
+	st.guard()
+	return nil
+}
+
 // before returns the uses that a launch on s must wait for: a reader waits for
 // the last write, a writer for the reads since as well.
 func (st *Storage) before(s *Stream, writes bool, buf []use) []use {
@@ -129,7 +151,7 @@ func (st *Storage) before(s *Stream, writes bool, buf []use) []use {
 // record notes the use u.
 func (st *Storage) record(u use, writes bool) {
 	st.mu.Lock()
-	visits := u.stream != st.home && st.scope == nil
+	visits := u.stream != st.home && st.owner.Load() == nil
 	if writes {
 		visits = visits && st.write.stream != u.stream
 		st.write, st.reads = u, st.reads[:0]
@@ -154,8 +176,8 @@ func (st *Storage) record(u use, writes bool) {
 // whyFreed says how the storage went: with its scope, or by a Release of
 // another handle's.
 func (st *Storage) whyFreed() error {
-	if sc := st.scope; sc != nil && sc.closed.Load() {
-		return fmt.Errorf("%w: %v is closed", ErrReleased, sc)
+	if o := st.owner.Load(); o != nil && o.closed.Load() {
+		return fmt.Errorf("%w: %v is closed", ErrReleased, o)
 	}
 	return ErrReleased
 }

@@ -91,7 +91,7 @@ func (t *Tensor) Device() *Device { return t.dev }
 // Scope returns the scope that t's results live in; nil if none.
 func (t *Tensor) Scope() *Scope { return t.env.get().scope }
 
-// Contiguous reports whether the elements lie dense in row-major order.
+// IsContiguous reports whether the elements lie dense in row-major order.
 func (t *Tensor) IsContiguous() bool { return t.view.Contiguous() }
 
 // Release ends this handle. Its bytes return to the allocator, in stream

@@ -35,7 +35,7 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 	o := options{epochs: 8, batch: 64, hidden: []int{256, 128}, optimizer: "sgd", seed: 1}
 	fs := flag.NewFlagSet("mlp", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // errors are returned, and printed once
-	fs.Var(&o.device, "device", "`where` to run: auto, cpu, cuda, cuda:N or sim")
+	fs.Var(&o.device, "device", "`where` to run: auto, cpu, cuda, cuda:N or sim (cuda and sim come later) (default auto)")
 	fs.Var(atLeast(&o.epochs, 1), "epochs", "`passes` over the training examples")
 	fs.Var(atLeast(&o.batch, 1), "batch", "`examples` a step")
 	fs.Var((*widths)(&o.hidden), "hidden", "`widths` of the hidden layers, separated by commas")
@@ -46,7 +46,7 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 	fs.Var(atLeast(&o.limit, 0), "limit", "train with the first `N` examples only; 0 for all")
 	fs.Var(atLeast(&o.threads, 0), "threads", "`threads` that compute; 0 for as many as there are cores")
 	fs.BoolVar(&o.json, "json", false, "print the results as one JSON object, in the last line")
-	fs.BoolVar(&o.noScope, "no-scope", false, "release nothing in the training loop: show what the allocator does then")
+	fs.BoolVar(&o.noScope, "no-scope", false, "leave what each step made to the garbage collector")
 
 	switch err := fs.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):

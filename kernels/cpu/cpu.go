@@ -42,7 +42,10 @@ var threads atomic.Int32
 // SetThreads sets how many threads one op may use from its next call on. Less
 // than 1 brings the default back: the smaller of GOMAXPROCS and the number of
 // cores.
-func SetThreads(n int) { threads.Store(int32(max(n, 0))) }
+func SetThreads(n int) { threads.Store(int32(min(max(n, 0), maxThreads))) }
+
+// maxThreads bounds the setting: each thread of a product has work space.
+const maxThreads = 256
 
 // Threads returns how many threads one op may use.
 func Threads() int {

@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"unsafe"
@@ -27,11 +28,7 @@ type memory struct {
 }
 
 func newMemory(n int64) *memory {
-	m := &memory{initial: make([]byte, n), writable: make([]bool, n)}
-	for i := range m.initial {
-		m.initial[i] = poison
-	}
-	return m
+	return &memory{initial: bytes.Repeat([]byte{poison}, int(n)), writable: make([]bool, n)}
 }
 
 // words returns a copy of m's bytes that starts at a multiple of 8.
