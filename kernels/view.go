@@ -31,11 +31,8 @@ func (v *View) Len() int64 {
 func (v *View) Contiguous() bool {
 	want := int64(1)
 	for i := int(v.Rank) - 1; i >= 0; i-- {
-		switch {
-		case v.Dims[i] == 0:
-			return true
-		case v.Dims[i] != 1 && v.Strides[i] != want:
-			return false
+		if v.Dims[i] != 1 && v.Strides[i] != want {
+			return v.Len() == 0
 		}
 		want *= v.Dims[i]
 	}

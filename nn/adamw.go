@@ -28,7 +28,7 @@ type AdamW struct {
 	Options AdamWOptions // may be changed between steps
 
 	first, second []*tensor.Tensor
-	step          int64
+	steps         []int64 // by parameter, done so far
 }
 
 // NewAdamW returns an AdamW over params.
@@ -47,24 +47,33 @@ func NewAdamW(params []Parameter, o AdamWOptions) (*AdamW, error) {
 // ZeroGrad releases the gradients of all parameters.
 func (a *AdamW) ZeroGrad() error { return a.parameters.ZeroGrad() }
 
-// Step updates every parameter that has a gradient.
+// Step updates every parameter that has a gradient. The bias correction counts
+// the steps of each parameter by itself.
 func (a *AdamW) Step() error {
-	params, states, err := a.ready(&a.first, &a.second)
+	r, err := a.ready(&a.first, &a.second)
 	if err != nil {
 		return err
 	}
+	if a.steps == nil {
+		a.steps = make([]int64, len(a.parameters))
+	}
 	o := a.Options
-	h := tensor.AdamW{LR: o.LR, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, WeightDecay: o.WeightDecay, Step: a.step + 1}
-	if err := tensor.StepAdamW(params, states[0], states[1], h); err != nil {
+	settings := make([]tensor.AdamW, len(r.at))
+	for k, i := range r.at {
+		settings[k] = tensor.AdamW{LR: o.LR, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, WeightDecay: o.WeightDecay, Step: a.steps[i] + 1}
+	}
+	if err := tensor.StepAdamW(r.params, r.states[0], r.states[1], settings...); err != nil {
 		return err
 	}
-	a.step++
+	for _, i := range r.at {
+		a.steps[i]++
+	}
 	return nil
 }
 
 // Release ends the handles on the optimiser's state.
 func (a *AdamW) Release() error {
 	err := releaseAll(a.first, a.second)
-	a.first, a.second, a.step = nil, nil, 0
+	a.first, a.second, a.steps = nil, nil, nil
 	return err
 }

@@ -47,19 +47,29 @@ func KaimingUniformBound(fanIn int) float64 { return 1 / math.Sqrt(float64(fanIn
 
 // Uniform returns a tensor with elements uniform in [-bound, bound).
 func Uniform(p tensor.Place, dt tensor.DType, bound float64, r *rand.Rand, shape ...int) *tensor.Tensor {
+	t := tensor.Zeros(p, dt, shape...)
+	if t.Err() != nil {
+		return t
+	}
+	var err error
 	switch dt {
 	case tensor.Float64:
-		return tensor.FromSlice(p, draw[float64](shape, bound, r), shape...)
+		err = draw[float64](t, bound, r)
 	case tensor.Float32:
-		return tensor.FromSlice(p, draw[float32](shape, bound, r), shape...)
+		err = draw[float32](t, bound, r)
+	default:
+		return t.RequireGrad() // carries the error
 	}
-	return tensor.Zeros(p, dt, shape...).RequireGrad() // carries the error
+	if err != nil { // the device failed; t is not what was asked for
+		return tensor.FromError(t, err)
+	}
+	return t
 }
 
-func draw[T float32 | float64](shape tensor.Shape, bound float64, r *rand.Rand) []T {
-	data := make([]T, shape.Len())
+func draw[T float32 | float64](t *tensor.Tensor, bound float64, r *rand.Rand) error {
+	data := make([]T, t.Len())
 	for i := range data {
 		data[i] = T((2*r.Float64() - 1) * bound)
 	}
-	return data
+	return tensor.CopyFrom(t, data)
 }

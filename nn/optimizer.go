@@ -36,33 +36,41 @@ func (ps parameters) ZeroGrad() error {
 	return nil
 }
 
+// ready is the parameters that a step updates.
+type ready struct {
+	at     []int // their places among all parameters
+	params []*tensor.Tensor
+	states [][]*tensor.Tensor
+}
+
 // ready collects the parameters that have a gradient and their state, made at
 // the first sight of each. All state is there before anything is launched.
-func (ps parameters) ready(state ...*[]*tensor.Tensor) (params []*tensor.Tensor, states [][]*tensor.Tensor, err error) {
-	states = make([][]*tensor.Tensor, len(state))
+func (ps parameters) ready(state ...*[]*tensor.Tensor) (*ready, error) {
+	r := &ready{states: make([][]*tensor.Tensor, len(state))}
 	for i, p := range ps {
 		if p.Grad() == nil {
 			continue
 		}
-		params = append(params, p.Tensor)
+		r.at = append(r.at, i)
+		r.params = append(r.params, p.Tensor)
 		for k, s := range state {
 			if *s == nil {
 				*s = make([]*tensor.Tensor, len(ps))
 			}
 			if (*s)[i] == nil {
-				z := tensor.Zeros(p.Device(), p.DType(), p.Shape()...)
+				z := tensor.ZerosLike(p.Tensor)
 				if z.Err() != nil {
-					return nil, nil, fmt.Errorf("nn: state of %s: %w", p.Name, z.Err())
+					return nil, fmt.Errorf("nn: state of %s: %w", p.Name, z.Err())
 				}
 				(*s)[i] = z
 			}
-			states[k] = append(states[k], (*s)[i])
+			r.states[k] = append(r.states[k], (*s)[i])
 		}
 	}
-	if len(params) == 0 {
-		return nil, nil, ErrNoGradients
+	if len(r.params) == 0 {
+		return nil, ErrNoGradients
 	}
-	return params, states, nil
+	return r, nil
 }
 
 func (ps parameters) check() error {

@@ -116,3 +116,35 @@ func TestSequentialFusesAndNamesParameters(t *testing.T) {
 	require.NoError(t, x.Release())
 	require.NoError(t, same.Err(), "nothing in a row is the input, on a handle of its own")
 }
+
+// TestLateParameter: a parameter whose first gradient comes late starts as
+// fresh as in PyTorch, whatever the others have been through.
+func TestLateParameter(t *testing.T) {
+	late := func(name string, others int) float64 {
+		d := newDevice(t)
+		u := tensor.Ones(d, tensor.Float64, 1).RequireGrad()
+		w := tensor.Ones(d, tensor.Float64, 1).RequireGrad()
+		var opt nn.Optimizer
+		var err error
+		params := []nn.Parameter{{Name: "u", Tensor: u}, {Name: "w", Tensor: w}}
+		if name == "adamw" {
+			opt, err = nn.NewAdamW(params, nn.DefaultAdamW())
+		} else {
+			opt, err = nn.NewSGD(params, nn.SGDOptions{LR: 0.1, Momentum: 0.9, Dampening: 0.5})
+		}
+		require.NoError(t, err)
+		for range others {
+			require.NoError(t, u.Sum().Backward())
+			require.NoError(t, opt.Step())
+			require.NoError(t, opt.ZeroGrad())
+		}
+		require.NoError(t, u.Add(w).Sum().Backward())
+		require.NoError(t, opt.Step())
+		v, err := w.Item()
+		require.NoError(t, err)
+		return v
+	}
+	for _, name := range []string{"adamw", "sgd"} {
+		require.Equal(t, late(name, 0), late(name, 5), name)
+	}
+}

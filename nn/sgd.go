@@ -22,7 +22,7 @@ type SGD struct {
 	Options SGDOptions // may be changed between steps
 
 	buffers []*tensor.Tensor
-	started bool
+	moved   []bool // by parameter: its buffer holds something
 }
 
 // NewSGD returns an SGD over params.
@@ -48,26 +48,34 @@ func (s *SGD) Step() error {
 	if o.Momentum != 0 {
 		state = append(state, &s.buffers)
 	}
-	params, states, err := s.ready(state...)
+	r, err := s.ready(state...)
 	if err != nil {
 		return err
 	}
+	if s.moved == nil {
+		s.moved = make([]bool, len(s.parameters))
+	}
+	settings := make([]tensor.SGD, len(r.at))
+	for k, i := range r.at {
+		settings[k] = tensor.SGD{LR: o.LR, Momentum: o.Momentum, Dampening: o.Dampening, WeightDecay: o.WeightDecay,
+			Nesterov: o.Nesterov, First: o.Momentum != 0 && !s.moved[i]}
+	}
 	var buffers []*tensor.Tensor
 	if o.Momentum != 0 {
-		buffers = states[0]
+		buffers = r.states[0]
 	}
-	h := tensor.SGD{LR: o.LR, Momentum: o.Momentum, Dampening: o.Dampening, WeightDecay: o.WeightDecay,
-		Nesterov: o.Nesterov, First: !s.started}
-	if err := tensor.StepSGD(params, buffers, h); err != nil {
+	if err := tensor.StepSGD(r.params, buffers, settings...); err != nil {
 		return err
 	}
-	s.started = true
+	for _, i := range r.at {
+		s.moved[i] = o.Momentum != 0
+	}
 	return nil
 }
 
 // Release ends the handles on the optimiser's state.
 func (s *SGD) Release() error {
 	err := releaseAll(s.buffers)
-	s.buffers, s.started = nil, false
+	s.buffers, s.moved = nil, nil
 	return err
 }

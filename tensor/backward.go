@@ -77,7 +77,7 @@ func (l *leaf) add(g *Tensor) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.grad != nil {
-		err := addInto(l.grad, g)
+		err := addInto(l.stream, l.grad, g)
 		return errors.Join(err, g.Release())
 	}
 	if g.sole() && g.storage.home == l.stream {
@@ -134,6 +134,8 @@ func (t *Tensor) BackwardWith(upstream *Tensor) error {
 		err = ErrNoHistory
 	case t.node != nil && t.node.done:
 		err = ErrGraphFreed
+	case upstream.dev != t.dev:
+		err = fmt.Errorf("%w: upstream is on %s, the tensor on %s", ErrDevice, upstream.dev, t.dev)
 	case upstream.view.DType != t.view.DType:
 		err = dtypeError("upstream is %v, the tensor %v", upstream.view.DType, t.view.DType)
 	case !upstream.view.SameDims(&t.view):
@@ -230,7 +232,7 @@ func (b *backward) arrive(n *node, g *Tensor) error {
 		heap.Push(&b.ready, n)
 		return nil
 	case n.grad.sole():
-		return errors.Join(addInto(n.grad, g), g.Release())
+		return errors.Join(addInto(n.stream, n.grad, g), g.Release())
 	}
 	old := n.grad
 	n.grad = old.Add(g)

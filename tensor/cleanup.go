@@ -22,19 +22,17 @@ type remains struct {
 
 func abandon(r remains) { r.mem.Abandon(r.handle, r.usedOn...) }
 
-// guard hangs the net under st.
+// guard hangs the net under st, or renews it: after another stream than home
+// used st for the first time, the allocator must wait for that stream too.
 func (st *Storage) guard() {
 	if st.block.Ptr == 0 {
 		return
 	}
-	r := remains{mem: st.dev.mem, handle: st.block.Handle}
-	if st.dev.async {
-		r.usedOn = st.visitors()
-	}
-	cleanup := runtime.AddCleanup(st, abandon, r)
 	st.mu.Lock()
-	st.cleanup = cleanup
-	st.mu.Unlock()
+	defer st.mu.Unlock()
+	st.cleanup.Stop()
+	r := remains{mem: st.dev.mem, handle: st.block.Handle, usedOn: st.visitorsLocked()}
+	st.cleanup = runtime.AddCleanup(st, abandon, r)
 }
 
 // unguard takes the net away, where there is one.
@@ -46,15 +44,6 @@ func (st *Storage) unguard() {
 	st.cleanup.Stop()
 	st.cleanup = runtime.Cleanup{}
 	st.mu.Unlock()
-}
-
-// reguard renews the net after another stream than home used st for the first
-// time, so that the allocator waits for that stream too.
-func (st *Storage) reguard() {
-	if !st.freed.Load() {
-		st.unguard()
-		st.guard()
-	}
 }
 
 // guardScope hangs a net under s: when it is dropped open, what it owns is left

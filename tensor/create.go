@@ -71,6 +71,10 @@ func create(op string, p Place, dt DType, shape []int) *Tensor {
 	return t
 }
 
+// FromError releases t and returns a tensor of its shape that carries err: what
+// a function that makes tensors returns when a later step failed.
+func FromError(t *Tensor, err error) *Tensor { return t.discard(err) }
+
 // discard releases t and returns a tensor in its place that carries err.
 func (t *Tensor) discard(err error) *Tensor {
 	t.Release()
@@ -82,6 +86,15 @@ func (d *Device) streamOf(e *env) *Stream {
 		return s
 	}
 	return d.stream
+}
+
+// ZerosLike returns zeros of t's shape and dtype on t's device and home stream,
+// in no scope: what an optimiser keeps beside a parameter.
+func ZerosLike(t *Tensor) *Tensor {
+	if err := t.usable(); err != nil {
+		return failed(newError("ZerosLike", err, t), t.dev, t.env, t.view)
+	}
+	return full("ZerosLike", t.storage.home, t.view.DType, 0, t.Shape())
 }
 
 // fullLike returns a tensor like t, in its scope and on its stream, filled with
@@ -110,15 +123,15 @@ func fill(t *Tensor, value float64) error {
 
 // constantOn returns t's one value, on the stream's device.
 func (t *Tensor) constantOn(s *Stream, e *env) (*Tensor, error) {
-	value, err := t.Item()
-	if err != nil {
+	value := make([]byte, t.view.DType.Size())
+	if err := t.read(value); err != nil {
 		return nil, err
 	}
 	out, err := newTensor(s, e, t.view.DType, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := fill(out, value); err != nil {
+	if err := out.write(value); err != nil {
 		out.Release()
 		return nil, err
 	}

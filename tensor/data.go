@@ -5,11 +5,18 @@ import (
 	"unsafe"
 )
 
+// maxSlice is the bytes of the largest slice that Data makes: an expanded tensor
+// has any number of elements, and Go's own bound is a panic.
+const maxSlice = 1 << 46
+
 // Data returns a copy of t's elements in row-major order. It waits for the work
 // that t depends on. T must be t's dtype.
 func Data[T Element](t *Tensor) ([]T, error) {
 	if err := t.usable(); err != nil {
 		return nil, newError("Data", err, t)
+	}
+	if t.view.Len() > maxSlice/t.view.DType.Size() {
+		return nil, newError("Data", fmt.Errorf("%w: %d elements are too many for a slice", ErrShape, t.view.Len()), t)
 	}
 	dst := make([]T, t.Len())
 	if err := CopyTo(dst, t); err != nil {

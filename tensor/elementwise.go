@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -39,20 +40,21 @@ func mulBackward(g *gradients) error {
 	return nil
 }
 
-// d(a/b) = da/b - db*(a/b)/b; the quotient is what the op saved.
+// d(a/b) = da/b - db*((a/b)/b); the quotient is what the op saved.
 func divBackward(g *gradients) error {
-	byB := g.up.Div(g.saved(1))
 	if g.needs(1) {
-		scaled := byB.Mul(g.saved(resultSlot))
+		slope := g.saved(resultSlot).Div(g.saved(1))
+		scaled := g.up.Mul(slope)
 		negated := scaled.Neg()
-		scaled.Release()
 		g.put(1, g.sumTo(1, negated))
+		if err := errors.Join(slope.Release(), scaled.Release()); err != nil {
+			return err
+		}
 	}
 	if g.needs(0) {
-		g.put(0, g.sumTo(0, byB))
-		return nil
+		g.put(0, g.sumTo(0, g.up.Div(g.saved(1))))
 	}
-	return byB.Release()
+	return nil
 }
 
 // Add returns t + u, broadcast.

@@ -163,8 +163,9 @@ func (t *Tensor) On(s *Stream) *Tensor {
 }
 
 // NoGrad returns a handle on t that counts as a constant: no op records it,
-// and results made of it alone, and of parameters, are NoGrad too. It borrows
-// t's hold.
+// and results made of it alone, and of parameters, are NoGrad too. To train on
+// top of a frozen part, go on from its result's Detach, which is not NoGrad. It
+// borrows t's hold.
 func (t *Tensor) NoGrad() *Tensor {
 	v := t.env.get()
 	v.noGrad = true

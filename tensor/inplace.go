@@ -53,6 +53,9 @@ func (t *Tensor) change(name string, id kernels.ID, u *Tensor) error {
 	case id != kernels.Copy && u.view.DType != t.view.DType:
 		err = dtypeError("%v and %v", t.view.DType, u.view.DType)
 	}
+	if err == nil && j.dev != t.dev {
+		err = fmt.Errorf("%w: a tensor on %s cannot take a value of %s", ErrDevice, t.dev, j.dev)
+	}
 	if err == nil && u.dev != t.dev {
 		if u, err = u.constantOn(j.stream, j.env); err == nil {
 			defer u.Release()
@@ -102,12 +105,16 @@ func overlaps(t, u *Tensor) bool {
 	return t.storage == u.storage && t.view != u.view
 }
 
-// addInto adds g to sum, a gradient, on sum's stream.
-func addInto(sum, g *Tensor) error {
+// addInto adds g to sum, a gradient, on s.
+func addInto(s *Stream, sum, g *Tensor) error {
 	if g.err != nil {
 		return g.err
 	}
-	return sum.dev.streamOf(sum.env).change(kernels.Add, sum, g)
+	if err := s.change(kernels.Add, sum, g); err != nil {
+		return err
+	}
+	sum.storage.version.Add(1)
+	return nil
 }
 
 // writable returns why t must not be changed in place.

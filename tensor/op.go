@@ -1,6 +1,10 @@
 package tensor
 
-import "tarn/kernels"
+import (
+	"fmt"
+
+	"tarn/kernels"
+)
 
 // opDef is an op of this package as errors and the graph name it.
 type opDef struct {
@@ -33,6 +37,10 @@ func start(c *call, def *opDef, operands ...*Tensor) {
 	}
 	for i, t := range c.operands[:c.n] {
 		if t.dev != c.dev {
+			if t.RequiresGrad() {
+				c.err = fmt.Errorf("%w: a %s constant that requires grad, with operands on %s", ErrDevice, t.dev, c.dev)
+				return
+			}
 			c.moved[i], c.err = t.constantOn(c.stream, c.env)
 			if c.err != nil {
 				return

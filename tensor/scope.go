@@ -44,7 +44,7 @@ type owned struct {
 func NewScope() *Scope { return newScope(nil, caller()) }
 
 // Child opens a scope inside s: closing s closes it too, and [Scope.Keep]
-// moves a tensor from it to s.
+// moves a tensor from it to s. In a closed scope it is closed from the start.
 func (s *Scope) Child() *Scope { return newScope(s, caller()) }
 
 func newScope(parent *Scope, born uintptr) *Scope {
@@ -53,7 +53,11 @@ func newScope(parent *Scope, born uintptr) *Scope {
 	if parent != nil {
 		s.owned.parent = parent.owned
 		parent.owned.mu.Lock()
-		parent.owned.children = append(parent.owned.children, s.owned)
+		if parent.owned.closed.Load() {
+			s.owned.closed.Store(true)
+		} else {
+			parent.owned.children = append(parent.owned.children, s.owned)
+		}
 		parent.owned.mu.Unlock()
 	}
 	s.net = guardScope(s)

@@ -93,6 +93,10 @@ func (st *Storage) free() error {
 func (st *Storage) visitors() []cuda.Stream {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	return st.visitorsLocked()
+}
+
+func (st *Storage) visitorsLocked() []cuda.Stream {
 	var ids []cuda.Stream
 	if st.write.stream != nil && st.write.stream != st.home {
 		ids = append(ids, st.write.stream.id)
@@ -168,8 +172,8 @@ func (st *Storage) record(u use, writes bool) {
 		visits = visits && !found
 	}
 	st.mu.Unlock()
-	if visits {
-		st.reguard()
+	if visits && !st.freed.Load() {
+		st.guard()
 	}
 }
 

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"tarn/cuda"
@@ -96,7 +97,8 @@ func (t *Tensor) IsContiguous() bool { return t.view.Contiguous() }
 
 // Release ends this handle. Its bytes return to the allocator, in stream
 // order, unless a view, another handle or the graph needs them still. Releasing
-// again, or releasing a tensor with an error, does nothing. Releasing a handle
+// again, or releasing a tensor with an error, does nothing. A leaf's gradient
+// goes with the leaf. Releasing a handle
 // made by On, NoGrad, In or Autocast ends that handle alone: the bytes belong
 // to its origin.
 func (t *Tensor) Release() error {
@@ -104,7 +106,7 @@ func (t *Tensor) Release() error {
 		return nil
 	}
 	t.detachHistory()
-	if err := t.storage.drop(); err != nil {
+	if err := errors.Join(t.ZeroGrad(), t.storage.drop()); err != nil {
 		return newError("Release", err, t)
 	}
 	return nil

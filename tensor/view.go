@@ -94,7 +94,10 @@ func (t *Tensor) Slice(dim, start, end, step int) *Tensor {
 		size := int(v.Dims[d])
 		var to int
 		from, to = clip(start, size), clip(end, size)
-		v.Dims[d] = int64(max(0, (to-from+step-1)/step))
+		v.Dims[d] = 0
+		if to > from {
+			v.Dims[d] = int64((to-from-1)/step + 1)
+		}
 		if v.Len() > 0 {
 			v.Ptr += uintptr(int64(from) * v.Strides[d] * v.DType.Size())
 		}
