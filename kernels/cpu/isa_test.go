@@ -1,4 +1,6 @@
-//go:build cgo
+//go:build cgo && !race
+
+// Not under the race detector, which does not see into C.
 
 package cpu
 
