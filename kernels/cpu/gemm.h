@@ -19,8 +19,9 @@ enum {
 	MC = 64 * MR,     // MC * KC * 4 = 544 KiB, half of a second-level cache of 1 MiB
 	PITCH = KC + 16,  // of a copied row: no power of two, so that rows do not collide
 	COPY_A = 256,     // columns from which copying A pays
-	DIRECT_B = 96,    // rows up to which B is read where it lies
-	MAX_STRIDE = 1024 // floats; rows further apart share too few cache sets and pages
+	COPY_COLUMNS = 96,
+	DIRECT_B = 256,    // rows up to which B is read where it lies
+	MAX_STRIDE = 1000 // floats; rows further apart share too few cache sets and pages
 };
 
 // scratch is one thread's work space.
@@ -48,7 +49,10 @@ BODY void scatter(float *out, int64_t rs, int64_t cs, const float *x, int64_t ld
 BODY void copy_rows(float *out, int64_t ld, const float *x, int64_t ldx, int64_t rows, int64_t cols, int64_t width) {
 	for (int64_t i = 0; i < rows; i++, out += ld, x += ldx) {
 		int64_t j = 0;
-		for (; j + VL <= cols; j += VL) store(out + j, load(x + j));
+		for (; j + VL <= cols; j += VL) {
+			__builtin_prefetch(x + 4 * ldx + j);
+			store(out + j, load(x + j));
+		}
 		if (j < width) store(out + j, load_first(x + j, cols - j));
 	}
 }
@@ -65,7 +69,7 @@ struct operand {
 FN struct operand block_of_a(const struct gemm *g, struct scratch *s, int64_t i, int64_t m, int64_t p, int64_t k, int64_t n) {
 	const float *a = g->a + i * g->ars + p * g->acs;
 	if (g->acs == 1) {
-		if (n < COPY_A) return (struct operand){a, g->ars, ROWS};
+		if (n < COPY_A || g->ars <= MAX_STRIDE) return (struct operand){a, g->ars, ROWS};
 		copy_rows(s->a, PITCH, a, g->ars, m, k, (k + VL - 1) / VL * VL);
 		return (struct operand){s->a, PITCH, ROWS};
 	}
@@ -73,7 +77,7 @@ FN struct operand block_of_a(const struct gemm *g, struct scratch *s, int64_t i,
 		gather(s->a, PITCH, a, g->ars, g->acs, m, k);
 		return (struct operand){s->a, PITCH, ROWS};
 	}
-	if (n < COPY_A) return (struct operand){a, g->acs, COLUMNS};
+	if (n < COPY_COLUMNS) return (struct operand){a, g->acs, COLUMNS};
 	// Dense [k, MR] for each MR rows.
 	for (int64_t r = 0; r < m; r += MR) {
 		float *out = s->a + r * k;
@@ -143,7 +147,11 @@ BODY void gemm_block(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, i
 				t.n = j1 - j < NR ? j1 - j : NR;
 				struct operand b = panel_of_b(g, s, p, k, j, t.n, m);
 				t.b = b.at, t.ldb = b.ld;
+				const float *ahead = b.at == s->panel && j + NR < j1 ? g->b + p * g->brs + (j + NR) * g->bcs : NULL;
 				for (int64_t i = 0; i < m; i += MR) {
+					t.ahead = b.at, t.ldahead = 0;
+					if (ahead && g->bcs == 1 && i < k) t.ahead = ahead + i * g->brs, t.ldahead = g->brs;
+					if (ahead && g->brs == 1 && i < NR * MR) t.ahead = ahead + i / MR * g->bcs, t.ldahead = NR;
 					t.a = a.at + i * step;
 					t.bias = last ? g->bias : NULL;
 					run_tile(&t, g, s, a.form, ic + i, m - i < MR ? m - i : MR, j);

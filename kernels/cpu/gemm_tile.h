@@ -28,6 +28,8 @@ struct tile {
 	const float *bias;     // [mr, n], NULL for none
 	int64_t ldbias;
 	int add, relu; // add to c; rectify
+	const float *ahead; // MR rows of nv vectors to fetch into the second-level cache
+	int64_t ldahead;
 };
 
 typedef void tile_body(const struct tile *t);
@@ -40,12 +42,12 @@ enum form { ROWS, COLUMNS };
 // a row gcc runs out of registers. The empty asm keeps it from undoing this.
 FN void steps(vf sum[MR][NV], const float *a[3], int64_t lda, const float **b, int64_t ldb,
               const int form, const int mr, const int nv, const int count) {
-	__asm__("" : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]));
 	UNROLLED for (int p = 0; p < count; p++) {
+		__asm__("" : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]), "+r"(*b));
 		vf column[NV];
 		UNROLLED for (int j = 0; j < nv; j++) column[j] = load(*b + j * VL);
 		UNROLLED for (int i = 0; i < mr; i++) {
-			const float *x = form == ROWS ? a[i / 3] + i % 3 * lda + p : a[0] + p * lda + i;
+			const float *x = form == ROWS ? a[i / 3] + i % 3 * lda + p : a[0] + i;
 			// The fused broadcast costs a load per FMA; half of the rows is
 			// what the load ports have room for, and in form ROWS those with
 			// the plain address, since others would be split up again.
@@ -57,8 +59,9 @@ FN void steps(vf sum[MR][NV], const float *a[3], int64_t lda, const float **b, i
 			}
 		}
 		*b += ldb;
+		if (form == COLUMNS) a[0] += lda;
 	}
-	UNROLLED for (int i = 0; i < 3; i++) a[i] += form == ROWS ? count : count * lda;
+	if (form == ROWS) UNROLLED for (int i = 0; i < 3; i++) a[i] += count;
 }
 
 // finish adds what is in C or the bias and stores the sums.
@@ -96,9 +99,10 @@ FN void multiply(const struct tile *t, const int form, const int mr, const int n
 	vf sum[MR][NV];
 	UNROLLED for (int i = 0; i < mr; i++)
 		UNROLLED for (int j = 0; j < nv; j++) sum[i][j] = (vf){0};
-	const float *c = t->c;
-	for (int i = 0; i < mr && k >= 4; i++, k -= 4, c += t->ldc) {
+	const float *c = t->c, *ahead = t->ahead;
+	for (int i = 0; i < mr && k >= 4; i++, k -= 4, c += t->ldc, ahead += t->ldahead) {
 		UNROLLED for (int j = 0; j < nv; j++) __builtin_prefetch(c + j * VL, 1);
+		UNROLLED for (int j = 0; j < nv; j++) __builtin_prefetch(ahead + j * VL, 0, 2);
 		steps(sum, a, lda, &b, ldb, form, mr, nv, 4);
 	}
 	for (; k >= 4; k -= 4) steps(sum, a, lda, &b, ldb, form, mr, nv, 4);

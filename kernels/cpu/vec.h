@@ -141,19 +141,19 @@ FN void scatter4(float *p, int64_t step, vf x) {
 // transpose writes x [rows, cols] as its transpose to out [cols, rows]. Both
 // have columns side by side and rows ldx and ldout apart.
 BODY void transpose(float *out, int64_t ldout, const float *x, int64_t ldx, int64_t rows, int64_t cols) {
-	int64_t c = 0;
-	for (; c + VL <= cols; c += VL) {
-		int64_t r = 0;
-		for (; r + 4 <= rows; r += 4) {
-			const float *from = x + r * ldx + c;
-			float *to = out + c * ldout + r;
-			vf block[4] = {load(from), load(from + ldx), load(from + 2 * ldx), load(from + 3 * ldx)};
+	int64_t r = 0;
+	for (; r + 4 <= rows; r += 4) { // 4 rows are streams that the hardware follows
+		const float *from = x + r * ldx;
+		float *to = out + r;
+		int64_t c = 0;
+		for (; c + VL <= cols; c += VL) {
+			vf block[4] = {load(from + c), load(from + ldx + c), load(from + 2 * ldx + c), load(from + 3 * ldx + c)};
 			transpose4(block);
-			UNROLLED for (int i = 0; i < 4; i++) scatter4(to + i * ldout, 4 * ldout, block[i]);
+			UNROLLED for (int i = 0; i < 4; i++) scatter4(to + (c + i) * ldout, 4 * ldout, block[i]);
 		}
-		for (; r < rows; r++)
-			for (int i = 0; i < VL; i++) out[(c + i) * ldout + r] = x[r * ldx + c + i];
+		for (; c < cols; c++)
+			for (int i = 0; i < 4; i++) to[c * ldout + i] = from[i * ldx + c];
 	}
-	for (; c < cols; c++)
-		for (int64_t r = 0; r < rows; r++) out[c * ldout + r] = x[r * ldx + c];
+	for (; r < rows; r++)
+		for (int64_t c = 0; c < cols; c++) out[c * ldout + r] = x[r * ldx + c];
 }
