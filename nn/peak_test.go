@@ -96,19 +96,24 @@ func TestPeaksAgainstPyTorch(t *testing.T) {
 	}
 }
 
+// optimizerNamed has a learning rate so small that a benchmark's model does not
+// converge on its one batch.
 func optimizerNamed(t testing.TB, name string, params []nn.Parameter) nn.Optimizer {
 	t.Helper()
+	const rate = 1e-6
 	switch name {
 	case "adamw":
-		opt, err := nn.NewAdamW(params, nn.DefaultAdamW())
+		o := nn.DefaultAdamW()
+		o.LR = rate
+		opt, err := nn.NewAdamW(params, o)
 		require.NoError(t, err)
 		return opt
 	case "sgd_momentum":
-		opt, err := nn.NewSGD(params, nn.SGDOptions{LR: 0.01, Momentum: 0.9})
+		opt, err := nn.NewSGD(params, nn.SGDOptions{LR: rate, Momentum: 0.9})
 		require.NoError(t, err)
 		return opt
 	}
-	opt, err := nn.NewSGD(params, nn.SGDOptions{LR: 0.01})
+	opt, err := nn.NewSGD(params, nn.SGDOptions{LR: rate})
 	require.NoError(t, err)
 	return opt
 }

@@ -8,16 +8,15 @@ import "C"
 
 import "time"
 
-// Flops returns the float32 operations per second of one core, counting a fused
-// multiply-add as two: the best of loops with 8, 10, 12 and 16 independent
-// chains, each tried several times. It takes about 20 ms.
-func Flops() float64 {
-	const tries, iterations = 5, 100_000
+// measure returns the float32 operations per second of one core, counting a
+// fused multiply-add as two: the best of loops with 8, 10, 12 and 16
+// independent chains, each tried several times.
+func measure(tries, iterations int) float64 {
 	best := 0.0
 	for range tries {
 		for chains := range C.int(C.FMAPEAK_KINDS) {
 			start := time.Now()
-			flops := C.tarn_fmapeak(chains, iterations)
+			flops := C.tarn_fmapeak(chains, C.int64_t(iterations))
 			best = max(best, float64(flops)/time.Since(start).Seconds())
 		}
 	}

@@ -2,5 +2,5 @@
 
 package fmapeak
 
-// Flops returns 0: without C there is no loop that reaches the peak.
-func Flops() float64 { return 0 }
+// measure returns 0: without C there is no loop that reaches the peak.
+func measure(int, int) float64 { return 0 }

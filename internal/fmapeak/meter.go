@@ -1,0 +1,72 @@
+package fmapeak
+
+import (
+	"slices"
+	"time"
+)
+
+// roundTime is how long a Meter times calls before it measures the peak again.
+const roundTime = 15 * time.Millisecond
+
+// Meter times calls of known work in short rounds, each beside a measurement of
+// the peak: on a shared machine both go up and down together, and their ratio
+// holds still. It reports the median round.
+type Meter struct {
+	work   float64 // operations of a call
+	pause  func()  // around a measurement: those of testing.B's timer
+	resume func()
+
+	peak     float64 // of the present round
+	started  time.Time
+	calls    []time.Duration
+	ratios   []float64 // time over the time at the peak, a round each
+	flops    []float64
+	peaksAll []float64
+}
+
+// NewMeter returns a meter of calls of work operations. pause and resume stop
+// and start the clock of the benchmark that it runs in.
+func NewMeter(work float64, pause, resume func()) *Meter {
+	return &Meter{work: work, pause: pause, resume: resume}
+}
+
+// Time runs f and notes how long it took.
+func (m *Meter) Time(f func()) {
+	if m.peak == 0 || time.Since(m.started) > roundTime {
+		m.endRound()
+		m.pause()
+		m.peak = measure(2, 50_000)
+		m.resume()
+		m.started = time.Now()
+	}
+	start := time.Now()
+	f()
+	m.calls = append(m.calls, time.Since(start))
+}
+
+func (m *Meter) endRound() {
+	if len(m.calls) == 0 || m.peak == 0 {
+		m.calls = m.calls[:0]
+		return
+	}
+	call := median(m.calls)
+	m.calls = m.calls[:0]
+	m.ratios = append(m.ratios, call.Seconds()*m.peak/m.work)
+	m.flops = append(m.flops, m.work/call.Seconds())
+	m.peaksAll = append(m.peaksAll, m.peak)
+}
+
+// Result returns the time of a call over that of its work at the peak, and both
+// rates in operations a second; 0 in a build without C.
+func (m *Meter) Result() (ratio, flops, peak float64) {
+	m.endRound()
+	if len(m.ratios) == 0 {
+		return 0, 0, 0
+	}
+	return median(m.ratios), median(m.flops), median(m.peaksAll)
+}
+
+func median[T float64 | time.Duration](xs []T) T {
+	sorted := slices.Sorted(slices.Values(xs))
+	return sorted[len(sorted)/2]
+}
