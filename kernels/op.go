@@ -140,7 +140,7 @@ var (
 // Error says which op refused what.
 type Error struct {
 	Op     ID
-	Err    error  // ErrDType, ErrDims, ErrIndex, ErrArgs or ErrNoOp
+	Err    error  // one of the Err values of this package
 	Detail string // operands and dims, in words
 }
 

@@ -73,7 +73,7 @@ func (d *device) choose(look func() (driver, error)) (note string, err error) {
 	found, err := look()
 	switch {
 	case d.kind == "" && err != nil:
-		return fmt.Sprintf("no GPU here, so the CPU it is (%v)", err), nil
+		return "found no CUDA driver to use, so the CPU it is (-device cuda says why)", nil
 	case d.kind == "":
 		return fmt.Sprintf("CUDA %s with %d devices is here, but this version of Tarn cannot compute on it yet: "+
 			"the CPU it is", found.version, found.devices), nil

@@ -39,7 +39,7 @@ func TestDeviceChoice(t *testing.T) {
 		"cpu": {device{kind: "cpu"}, unasked, "", ""},
 		"sim": {device{kind: "sim"}, unasked, "", "-device sim: this version of Tarn has no simulated GPU yet"},
 		"auto without a driver": {device{}, none,
-			"no GPU here, so the CPU it is (cuda: cannot use libcuda.so.1: cannot open shared object file)", ""},
+			"found no CUDA driver to use, so the CPU it is (-device cuda says why)", ""},
 		"auto with a driver": {device{}, two,
 			"CUDA 12.4 with 2 devices is here, but this version of Tarn cannot compute on it yet: the CPU it is", ""},
 		"cuda without a driver": {device{kind: "cuda"}, none, "",
