@@ -49,7 +49,7 @@ func (a *Allocator) check() error {
 	if a.returning == 0 {
 		c.equal("segments", a.segments[allPools].current(), segments)
 		for p := range numPools {
-			c.equal(fmt.Sprintf("reserved bytes of the %v pool", p), a.reserved[p].current(), c.reserved[p])
+			c.equalNamed(func() string { return fmt.Sprintf("reserved bytes of the %v pool", p) }, a.reserved[p].current(), c.reserved[p])
 		}
 	}
 	return errors.Join(c.faults...)
@@ -69,6 +69,13 @@ func (c *checker) fault(format string, args ...any) {
 func (c *checker) equal(what string, booked, counted int64) {
 	if booked != counted {
 		c.fault("%s: booked %d, counted %d", what, booked, counted)
+	}
+}
+
+// equalNamed is equal for a name that takes making: it is made only for a fault.
+func (c *checker) equalNamed(what func() string, booked, counted int64) {
+	if booked != counted {
+		c.equal(what(), booked, counted)
 	}
 }
 
@@ -225,8 +232,8 @@ func (c *checker) records(t *table, w *walk) {
 		}
 		unused++
 	}
-	c.equal(fmt.Sprintf("records of stream %#x in use", t.stream), int64(r.inUse), int64(w.blocks))
-	c.equal(fmt.Sprintf("records of stream %#x", t.stream), int64(max(r.fresh, 1)-1), int64(w.blocks+unused))
+	c.equalNamed(func() string { return fmt.Sprintf("records of stream %#x in use", t.stream) }, int64(r.inUse), int64(w.blocks))
+	c.equalNamed(func() string { return fmt.Sprintf("records of stream %#x", t.stream) }, int64(max(r.fresh, 1)-1), int64(w.blocks+unused))
 }
 
 // books compares the counters with what the walk found.
@@ -235,23 +242,23 @@ func (c *checker) books(t *table, w *walk) {
 	now.add(t)
 	for f := range now.books {
 		for p := range now.books[f] {
-			c.equal(fmt.Sprintf("stream %#x, family %d, pool %d", t.stream, f, p), now.books[f][p], w.sums.books[f][p])
+			c.equalNamed(func() string { return fmt.Sprintf("stream %#x, family %d, pool %d", t.stream, f, p) }, now.books[f][p], w.sums.books[f][p])
 			if k := t.books[f][p]; k.peak < k.current() || k.freed < 0 {
 				c.fault("stream %#x, family %d, pool %d: current %d, peak %d, freed %d", t.stream, f, p, k.current(), k.peak, k.freed)
 			}
 		}
 	}
 	for i := range now.tags {
-		c.equal(fmt.Sprintf("stream %#x, tag %v", t.stream, Tag(i)), now.tags[i], w.sums.tags[i])
+		c.equalNamed(func() string { return fmt.Sprintf("stream %#x, tag %v", t.stream, Tag(i)) }, now.tags[i], w.sums.tags[i])
 	}
-	c.equal(fmt.Sprintf("stream %#x, parked blocks", t.stream), int64(t.parked), int64(w.parked))
+	c.equalNamed(func() string { return fmt.Sprintf("stream %#x, parked blocks", t.stream) }, int64(t.parked), int64(w.parked))
 	for p := range numPools {
 		b := func(f family) int64 { return now.books[f][p] }
 		if b(requestedBytes) > b(activeBytes) || b(allocatedBytes) > b(activeBytes) {
 			c.fault("stream %#x, %v pool: requested %d and allocated %d exceed active %d",
 				t.stream, p, b(requestedBytes), b(allocatedBytes), b(activeBytes))
 		}
-		c.equal(fmt.Sprintf("stream %#x, %v pool: active + inactive", t.stream, p),
+		c.equalNamed(func() string { return fmt.Sprintf("stream %#x, %v pool: active + inactive", t.stream, p) },
 			b(activeBytes)+b(inactiveSplitBytes)+w.whole[p], w.reserved[p])
 	}
 }
