@@ -126,7 +126,7 @@ func (e *OutOfMemoryError) explain() (cause, help string) {
 		return cause, "Release tensors that are no longer needed (Release, scopes), or use a smaller batch."
 	case CauseElsewhere:
 		return fmt.Sprintf("%s is free but belongs to other streams or the other pool, in segments with blocks in use.", formatSize(e.OtherFree)),
-			"Do the work on fewer streams, or release the blocks that hold those segments."
+			"Release the blocks that hold those segments, raise the limit, or do the work on fewer streams."
 	default:
 		return fmt.Sprintf("enough is free, but in pieces: the largest free block is %s.", formatSize(e.LargestFree)),
 			"Allocate long-lived tensors first, release tensors before larger ones are made, or empty the cache between phases."
