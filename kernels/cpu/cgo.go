@@ -105,10 +105,10 @@ func useISA(name string) error {
 
 var cBodies = fast{
 	unary: func(id kernels.ID, out, x uintptr, n int64, alpha, beta float32) {
-		C.tarn_unary(C.int(unaryInC[id]), C.uintptr_t(out), C.uintptr_t(x), C.int64_t(n), C.float(alpha), C.float(beta))
+		C.tarn_unary(unaryInC[id], C.uintptr_t(out), C.uintptr_t(x), C.int64_t(n), C.float(alpha), C.float(beta))
 	},
 	binary: func(id kernels.ID, out, x uintptr, xstep int64, y uintptr, ystep int64, n int64) {
-		C.tarn_binary(C.int(binaryInC[id]), C.uintptr_t(out), C.uintptr_t(x), C.int64_t(xstep), C.uintptr_t(y), C.int64_t(ystep), C.int64_t(n))
+		C.tarn_binary(binaryInC[id], C.uintptr_t(out), C.uintptr_t(x), C.int64_t(xstep), C.uintptr_t(y), C.int64_t(ystep), C.int64_t(n))
 	},
 	fill: func(out uintptr, n int64, value float32) {
 		C.tarn_fill(C.uintptr_t(out), C.int64_t(n), C.float(value))
@@ -133,9 +133,10 @@ var cBodies = fast{
 	matMul: matMulInC,
 }
 
-var unaryInC = map[kernels.ID]int{kernels.Affine: C.AFFINE, kernels.Exp: C.EXP, kernels.Log: C.LOG, kernels.Sqrt: C.SQRT, kernels.ReLU: C.RELU}
+// The numbers of the elementwise ops in C; arrays, since every run looks one up.
+var unaryInC = [kernels.NumOps]C.int{kernels.Affine: C.AFFINE, kernels.Exp: C.EXP, kernels.Log: C.LOG, kernels.Sqrt: C.SQRT, kernels.ReLU: C.RELU}
 
-var binaryInC = map[kernels.ID]int{kernels.Add: C.ADD, kernels.Sub: C.SUB, kernels.Mul: C.MUL, kernels.Div: C.DIV, kernels.ReLUGrad: C.RELU_GRAD}
+var binaryInC = [kernels.NumOps]C.int{kernels.Add: C.ADD, kernels.Sub: C.SUB, kernels.Mul: C.MUL, kernels.Div: C.DIV, kernels.ReLUGrad: C.RELU_GRAD}
 
 func flag(b bool) C.int32_t {
 	if b {
