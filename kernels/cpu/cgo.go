@@ -12,20 +12,24 @@ package cpu
 // #cgo nocallback tarn_binary
 // #cgo noescape tarn_fill
 // #cgo nocallback tarn_fill
-// #cgo noescape tarn_sum
-// #cgo nocallback tarn_sum
-// #cgo noescape tarn_sum_columns
-// #cgo nocallback tarn_sum_columns
-// #cgo noescape tarn_max
-// #cgo nocallback tarn_max
-// #cgo noescape tarn_loss
-// #cgo nocallback tarn_loss
-// #cgo noescape tarn_loss_grad
-// #cgo nocallback tarn_loss_grad
 // #cgo noescape tarn_sgd
 // #cgo nocallback tarn_sgd
 // #cgo noescape tarn_adamw
 // #cgo nocallback tarn_adamw
+// #cgo noescape tarn_sum
+// #cgo nocallback tarn_sum
+// #cgo noescape tarn_max
+// #cgo nocallback tarn_max
+// #cgo noescape tarn_reduce
+// #cgo nocallback tarn_reduce
+// #cgo noescape tarn_partials
+// #cgo nocallback tarn_partials
+// #cgo noescape tarn_sum_columns
+// #cgo nocallback tarn_sum_columns
+// #cgo noescape tarn_loss
+// #cgo nocallback tarn_loss
+// #cgo noescape tarn_loss_grad
+// #cgo nocallback tarn_loss_grad
 // #include "dispatch.h"
 import "C"
 
@@ -104,33 +108,60 @@ func useISA(name string) error {
 }
 
 var cBodies = fast{
-	unary: func(id kernels.ID, out, x uintptr, n int64, alpha, beta float32) {
-		C.tarn_unary(unaryInC[id], C.uintptr_t(out), C.uintptr_t(x), C.int64_t(n), C.float(alpha), C.float(beta))
+	elementwise: func(id kernels.ID, r rows, alpha, beta float32) {
+		c := r.inC()
+		if r.at[2] != 0 {
+			C.tarn_binary(&c, binaryInC[id], threadsInC())
+		} else {
+			C.tarn_unary(&c, unaryInC[id], C.float(alpha), C.float(beta), threadsInC())
+		}
 	},
-	binary: func(id kernels.ID, out, x uintptr, xstep int64, y uintptr, ystep int64, n int64) {
-		C.tarn_binary(binaryInC[id], C.uintptr_t(out), C.uintptr_t(x), C.int64_t(xstep), C.uintptr_t(y), C.int64_t(ystep), C.int64_t(n))
+	fill: func(r rows, value float32) {
+		c := r.inC()
+		C.tarn_fill(&c, C.float(value), threadsInC())
 	},
-	fill: func(out uintptr, n int64, value float32) {
-		C.tarn_fill(C.uintptr_t(out), C.int64_t(n), C.float(value))
-	},
-	sum: func(x uintptr, n int64) float64 { return float64(C.tarn_sum(C.uintptr_t(x), C.int64_t(n))) },
-	sumColumns: func(out, x uintptr, ld, rows, n int64, alpha float64, accumulate bool) {
-		C.tarn_sum_columns(C.uintptr_t(out), C.uintptr_t(x), C.int64_t(ld), C.int64_t(rows), C.int64_t(n), C.double(alpha), C.int(flag(accumulate)))
-	},
-	max:      func(x uintptr, n int64) float32 { return float32(C.tarn_max(C.uintptr_t(x), C.int64_t(n))) },
-	loss:     lossInC,
-	lossGrad: lossGradInC,
-	sgd: func(p, m, g uintptr, n int64, attr kernels.SGDAttr) {
+	sgd: func(r rows, attr kernels.SGDAttr) {
 		h := C.struct_sgd{lr: C.float(attr.LR), decay: C.float(attr.WeightDecay), momentum: C.float(attr.Momentum),
 			take: C.float(1 - attr.Dampening), nesterov: flag(attr.Nesterov), first: flag(attr.First)}
-		C.tarn_sgd(&h, C.uintptr_t(p), C.uintptr_t(m), C.uintptr_t(g), C.int64_t(n))
+		c := r.inC()
+		C.tarn_sgd(&c, &h, threadsInC())
 	},
-	adamW: func(p, m, v, g uintptr, n int64, f adamW[float32]) {
+	adamW: func(r rows, f adamW[float32]) {
 		h := C.struct_adamw{shrink: C.float(f.shrink), keep1: C.float(f.keep1), take1: C.float(f.take1), keep2: C.float(f.keep2),
 			take2: C.float(f.take2), rate: C.float(f.rate), root: C.float(f.root), eps: C.float(f.eps)}
-		C.tarn_adamw(&h, C.uintptr_t(p), C.uintptr_t(m), C.uintptr_t(v), C.uintptr_t(g), C.int64_t(n))
+		c := r.inC()
+		C.tarn_adamw(&c, &h, threadsInC())
 	},
-	matMul: matMulInC,
+	reduceRun: func(x uintptr, n int64, id kernels.ID) float64 {
+		if id == kernels.Max {
+			return float64(C.tarn_max(C.uintptr_t(x), C.int64_t(n)))
+		}
+		return float64(C.tarn_sum(C.uintptr_t(x), C.int64_t(n)))
+	},
+	reduceRows: func(id kernels.ID, r rows, alpha float64, accumulate bool) {
+		C.tarn_reduce(C.int(flag(id == kernels.Max)), C.uintptr_t(r.at[0]), C.int64_t(r.step[0]), C.uintptr_t(r.at[1]), C.int64_t(r.rows),
+			C.int64_t(r.step[1]), C.int64_t(r.n), C.double(alpha), C.int(flag(accumulate)), threadsInC())
+	},
+	partials: func(id kernels.ID, out, x uintptr, n int64) {
+		C.tarn_partials(C.int(flag(id == kernels.Max)), C.uintptr_t(out), C.uintptr_t(x), C.int64_t(n), partialLen, threadsInC())
+	},
+	sumColumns: func(out, x uintptr, ld, rows, n int64, alpha float64, accumulate bool) {
+		C.tarn_sum_columns(C.uintptr_t(out), C.uintptr_t(x), C.int64_t(ld), C.int64_t(rows), C.int64_t(n), C.double(alpha),
+			C.int(flag(accumulate)), threadsInC())
+	},
+	loss:     lossInC,
+	lossGrad: lossGradInC,
+	matMul:   matMulInC,
+}
+
+func threadsInC() C.int { return C.int(Threads()) }
+
+func (r *rows) inC() C.struct_rows {
+	c := C.struct_rows{rows: C.int64_t(r.rows), n: C.int64_t(r.n)}
+	for k := range r.at {
+		c.at[k], c.row[k], c.step[k] = C.uintptr_t(r.at[k]), C.int64_t(r.row[k]), C.int64_t(r.step[k])
+	}
+	return c
 }
 
 // The numbers of the elementwise ops in C; arrays, since every run looks one up.

@@ -1,5 +1,7 @@
 // dispatch.h: what Go calls. Addresses come as integers: the memory is not the
-// garbage collector's.
+// garbage collector's. Where threads is asked for, the work is shared out over
+// as many if it is enough; the records come without their addresses, which are
+// given beside them.
 #include "kernels.h"
 
 enum { ISA_BASELINE, ISA_AVX2, ISA_AVX512, NUM_ISAS };
@@ -7,15 +9,27 @@ enum { ISA_BASELINE, ISA_AVX2, ISA_AVX512, NUM_ISAS };
 int tarn_isa_supported(int isa); // whether this processor can run it
 void tarn_isa_choose(int isa);   // for all calls from then on
 
-// The records come without their addresses, which are given beside them.
-void tarn_gemm(struct gemm *g, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t bias, int64_t i0, int64_t i1, int64_t j0, int64_t j1, uintptr_t scratch);
-void tarn_unary(int op, uintptr_t out, uintptr_t x, int64_t n, float alpha, float beta);
-void tarn_binary(int op, uintptr_t out, uintptr_t x, int64_t xstep, uintptr_t y, int64_t ystep, int64_t n);
-void tarn_fill(uintptr_t out, int64_t n, float value);
+// pieces is into how many pieces the product is cut; each of the threads has
+// SCRATCH bytes of scratch.
+void tarn_gemm(struct gemm *g, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t bias, int64_t pieces, uintptr_t scratch, int threads);
+
+// The operands of the elementwise ops and of the optimiser steps are out, x, y;
+// out; parameter, gradient, momentum (0: none); parameter, moments, gradient.
+void tarn_unary(const struct rows *r, int op, float alpha, float beta, int threads);
+void tarn_binary(const struct rows *r, int op, int threads);
+void tarn_fill(const struct rows *r, float value, int threads);
+void tarn_sgd(const struct rows *r, const struct sgd *h, int threads);
+void tarn_adamw(const struct rows *r, const struct adamw *h, int threads);
+
 double tarn_sum(uintptr_t x, int64_t n);
-void tarn_sum_columns(uintptr_t out, uintptr_t x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate);
 float tarn_max(uintptr_t x, int64_t n);
-void tarn_loss(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t losses, int64_t i0, int64_t i1);
-void tarn_loss_grad(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t grad, int64_t i0, int64_t i1);
-void tarn_sgd(struct sgd *h, uintptr_t p, uintptr_t m, uintptr_t g, int64_t n);
-void tarn_adamw(struct adamw *h, uintptr_t p, uintptr_t m, uintptr_t v, uintptr_t g, int64_t n);
+// tarn_reduce makes out[i] the sum of row i, or with max its maximum, times
+// alpha; with accumulate it adds to out. out has elements step apart.
+void tarn_reduce(int max, uintptr_t out, int64_t step, uintptr_t x, int64_t rows, int64_t row, int64_t n, double alpha, int accumulate, int threads);
+// tarn_partials makes out[i] the sum or the maximum of the i-th len of n elements.
+void tarn_partials(int max, uintptr_t out, uintptr_t x, int64_t n, int64_t len, int threads);
+void tarn_sum_columns(uintptr_t out, uintptr_t x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate, int threads);
+
+// The losses, or gradients, of rows rows.
+void tarn_loss(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t losses, int64_t rows, int threads);
+void tarn_loss_grad(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t grad, int64_t rows, int threads);

@@ -3,19 +3,22 @@ package cpu
 import "tarn/kernels"
 
 // fast has the float32 bodies that C does at least twice as fast as Go's
-// loops. They take addresses, of elements that lie side by side unless a step
-// is given, in elements.
+// loops. Each shares its work out over the threads of C's pool, unless it says
+// otherwise. They take addresses, of elements that lie side by side unless a
+// step is given, in elements.
 type fast struct {
-	unary      func(id kernels.ID, out, x uintptr, n int64, alpha, beta float32)
-	binary     func(id kernels.ID, out, x uintptr, xstep int64, y uintptr, ystep int64, n int64)
-	fill       func(out uintptr, n int64, value float32)
-	sum        func(x uintptr, n int64) float64
+	elementwise func(id kernels.ID, r rows, alpha, beta float32)
+	fill        func(r rows, value float32)
+	sgd         func(r rows, attr kernels.SGDAttr)              // parameter, gradient, momentum
+	adamW       func(r rows, h adamW[float32])                  // parameter, moments, gradient
+	reduceRun   func(x uintptr, n int64, id kernels.ID) float64 // one thread
+	// reduceRows makes the n elements of each row of operand 1, which lie step
+	// apart, one of operand 0's, which lie step apart.
+	reduceRows func(id kernels.ID, r rows, alpha float64, accumulate bool)
+	partials   func(id kernels.ID, out, x uintptr, n int64) // of partialLen elements each, float64
 	sumColumns func(out, x uintptr, ld, rows, n int64, alpha float64, accumulate bool)
-	max        func(x uintptr, n int64) float32
-	loss       func(a *kernels.Args, losses []float64, lo, hi int64)
-	lossGrad   func(a *kernels.Args, scale float32, lo, hi int64)
-	sgd        func(p, m, g uintptr, n int64, attr kernels.SGDAttr)
-	adamW      func(p, m, v, g uintptr, n int64, h adamW[float32])
+	loss       func(a *kernels.Args, losses uintptr)
+	lossGrad   func(a *kernels.Args, scale float32)
 	matMul     func(a *kernels.Args) error
 }
 
@@ -32,36 +35,53 @@ func inC[T element](n int64) *fast {
 	return bodiesInC()
 }
 
-// applyInC runs the op over all of w if each run is one call in C: the output
-// without gaps, an input without gaps or one scalar repeated.
-func applyInC(c *fast, id kernels.ID, w *walk, alpha, beta float32) bool {
-	if w.step(0) != 4 {
-		return false
-	}
-	for k := 1; k < w.operands; k++ {
-		if s := w.step(k); s != 0 && s != 4 {
-			return false
-		}
-	}
-	if w.operands == 2 && w.step(1) != 4 {
-		return false
-	}
-	for w.next() {
-		if w.operands == 2 {
-			c.unary(id, w.ptr[0], w.ptr[1], w.n, alpha, beta)
-		} else {
-			c.binary(id, w.ptr[0], w.ptr[1], w.step(1)/4, w.ptr[2], w.step(2)/4, w.n)
-		}
-	}
-	return true
+// rows are the last two dims of a walk: rows x n elements of each operand, its
+// rows row[k] elements apart and its neighbours step[k].
+type rows struct {
+	rows, n   int64
+	at        [maxOperands]uintptr
+	row, step [maxOperands]int64
 }
 
-// gapless reports whether the runs of all operands have no gaps.
-func (w *walk) gapless(size int64) bool {
+// inC returns the bodies in C if they can do w: the first operand and those
+// that are written without gaps, the others too or one scalar repeated.
+func (w *walk) inC(written int) *fast {
 	for k := range w.operands {
-		if !w.dense(k, size) {
-			return false
+		if s := w.step(k); s != 4 && (s != 0 || k < written) {
+			return nil
 		}
+	}
+	return inC[float32](w.dims[w.rank-1])
+}
+
+// nextRows moves on by the last two dims and reports whether there were any
+// left. It goes with neither seek nor next.
+func (w *walk) nextRows(r *rows) bool {
+	if w.left <= 0 {
+		return false
+	}
+	last := w.rank - 1
+	outer := max(last-1, 0)
+	r.rows, r.n = 1, w.dims[last]
+	if last > 0 {
+		r.rows = w.dims[last-1]
+	}
+	for k := range w.operands {
+		p := w.base[k]
+		for d, i := range w.index[:outer] {
+			p += uintptr(i * w.steps[k][d])
+		}
+		r.at[k], r.row[k], r.step[k] = p, 0, w.steps[k][last]/4
+		if last > 0 {
+			r.row[k] = w.steps[k][last-1] / 4
+		}
+	}
+	w.left -= r.rows * r.n
+	for d := outer - 1; d >= 0; d-- {
+		if w.index[d]++; w.index[d] < w.dims[d] {
+			break
+		}
+		w.index[d] = 0
 	}
 	return true
 }

@@ -6,6 +6,13 @@ import "tarn/kernels"
 func fill[T element](a *kernels.Args) error {
 	w := newWalk(&a.Out[0])
 	v := T(a.Attr.Alpha)
+	if c := w.inC(1); c != nil && sizeOf[T]() == 4 {
+		var r rows
+		for w.nextRows(&r) {
+			c.fill(r, float32(v))
+		}
+		return nil
+	}
 	if chunks(w.total, serialBelow) == 1 {
 		fillAll(&w, v)
 		return nil
@@ -20,12 +27,6 @@ func fill[T element](a *kernels.Args) error {
 }
 
 func fillAll[T element](w *walk, v T) {
-	if c := inC[T](w.dims[w.rank-1]); c != nil && w.gapless(4) {
-		for w.next() {
-			c.fill(w.ptr[0], w.n, float32(v))
-		}
-		return
-	}
 	var buf [blockLen]T
 	if !w.dense(0, sizeOf[T]()) {
 		w.limit = blockLen

@@ -21,6 +21,9 @@ func elementwise[T element](id kernels.ID) func(*kernels.Args) error {
 			grain /= 8
 		}
 		alpha, beta := T(a.Attr.Alpha), T(a.Attr.Beta)
+		if sizeOf[T]() == 4 && elementwiseInC(id, &w, float32(alpha), float32(beta)) {
+			return nil
+		}
 		if chunks(w.total, grain) == 1 {
 			applyAll(id, &w, alpha, beta)
 			return nil
@@ -35,10 +38,21 @@ func elementwise[T element](id kernels.ID) func(*kernels.Args) error {
 	}
 }
 
-func applyAll[T element](id kernels.ID, w *walk, alpha, beta T) {
-	if c := inC[T](w.dims[w.rank-1]); c != nil && applyInC(c, id, w, float32(alpha), float32(beta)) {
-		return
+// elementwiseInC does the op if it is one for C. An input of one operand has no
+// use for a scalar that is repeated, nor has C for two of them.
+func elementwiseInC(id kernels.ID, w *walk, alpha, beta float32) bool {
+	c := w.inC(1)
+	if c == nil || w.step(1) == 0 && (w.operands == 2 || w.step(2) == 0) {
+		return false
 	}
+	var r rows
+	for w.nextRows(&r) {
+		c.elementwise(id, r, alpha, beta)
+	}
+	return true
+}
+
+func applyAll[T element](id kernels.ID, w *walk, alpha, beta T) {
 	size := sizeOf[T]()
 	straight := true
 	for k := range w.operands {

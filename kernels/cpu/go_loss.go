@@ -43,7 +43,9 @@ func crossEntropy[T float](a *kernels.Args) error {
 		losses = dense[float64](a.Work.Ptr, n)
 	}
 	grain := max(serialBelow/8/max(logits.Dims[1], 1), 1)
-	if chunks(n, grain) == 1 {
+	if c := inC[T](minRun); c != nil && logits.Strides[1] == 1 {
+		c.loss(a, a.Work.Ptr)
+	} else if chunks(n, grain) == 1 {
 		rowLosses[T](a, losses, 0, n)
 	} else {
 		parallel(n, grain, func(lo, hi int64) { rowLosses[T](a, losses, lo, hi) })
@@ -59,10 +61,6 @@ func crossEntropy[T float](a *kernels.Args) error {
 // rowLosses writes the loss of the rows lo to hi.
 func rowLosses[T float](a *kernels.Args, losses []float64, lo, hi int64) {
 	logits := &a.In[0]
-	if c := inC[T](minRun); c != nil && logits.Strides[1] == 1 {
-		c.loss(a, losses, lo, hi)
-		return
-	}
 	step := logits.Strides[1] * sizeOf[T]()
 	for i := lo; i < hi; i++ {
 		row := matrixRow(logits, i)
@@ -82,26 +80,26 @@ func crossEntropyGrad[T float](a *kernels.Args) error {
 		return err
 	}
 	n := logits.Dims[0]
-	grain := max(serialBelow/8/max(logits.Dims[1], 1), 1)
-	if chunks(n, grain) == 1 {
-		rowGrads[T](a, 0, n)
+	scale := float64(*at[T](a.In[0].Ptr, 0, 0)) / float64(n)
+	if c := inC[T](minRun); c != nil && logits.Strides[1] == 1 && a.Out[0].Strides[1] == 1 {
+		c.lossGrad(a, float32(scale))
 		return nil
 	}
-	parallel(n, grain, func(lo, hi int64) { rowGrads[T](a, lo, hi) })
+	grain := max(serialBelow/8/max(logits.Dims[1], 1), 1)
+	if chunks(n, grain) == 1 {
+		rowGrads[T](a, scale, 0, n)
+		return nil
+	}
+	parallel(n, grain, func(lo, hi int64) { rowGrads[T](a, scale, lo, hi) })
 	return nil
 }
 
 // rowGrads writes the gradient of the rows lo to hi. The exponentials are
 // stored in the output on the way to their sum: taking them twice would cost
 // more than the rounding is worth.
-func rowGrads[T float](a *kernels.Args, lo, hi int64) {
+func rowGrads[T float](a *kernels.Args, scale float64, lo, hi int64) {
 	logits, out := &a.In[1], &a.Out[0]
 	columns, inStep, outStep := logits.Dims[1], logits.Strides[1]*sizeOf[T](), out.Strides[1]*sizeOf[T]()
-	scale := float64(*at[T](a.In[0].Ptr, 0, 0)) / float64(logits.Dims[0])
-	if c := inC[T](minRun); c != nil && logits.Strides[1] == 1 && out.Strides[1] == 1 {
-		c.lossGrad(a, float32(scale), lo, hi)
-		return
-	}
 	for i := lo; i < hi; i++ {
 		from, to := matrixRow(logits, i), matrixRow(out, i)
 		top := maxRun[T](math.Inf(-1), from, columns, inStep)

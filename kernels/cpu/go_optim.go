@@ -16,6 +16,13 @@ func sgdStep[T float](a *kernels.Args) error {
 		} else {
 			w = newWalk(&a.Out[2*i], &a.In[i], &a.Out[2*i+1])
 		}
+		if c := w.inC(w.operands); c != nil && sizeOf[T]() == 4 {
+			var r rows
+			for w.nextRows(&r) {
+				c.sgd(r, attr)
+			}
+			continue
+		}
 		if chunks(w.total, serialBelow) == 1 {
 			sgdAll[T](&w, &attr)
 			continue
@@ -31,12 +38,6 @@ func sgdStep[T float](a *kernels.Args) error {
 }
 
 func sgdAll[T float](w *walk, attr *kernels.SGDAttr) {
-	if c := inC[T](w.dims[w.rank-1]); c != nil && w.gapless(4) {
-		for w.next() {
-			c.sgd(w.ptr[0], w.ptr[2], w.ptr[1], w.n, *attr) // ptr[2] is 0 without momentum
-		}
-		return
-	}
 	var bufP, bufG, bufM [blockLen]T
 	w.limit = blockLen
 	for w.next() {
@@ -94,6 +95,13 @@ func adamWStep[T float](a *kernels.Args) error {
 	h := newAdamW[T](&a.Attr.AdamW)
 	for i := range a.In {
 		w := newWalk(&a.Out[3*i], &a.Out[3*i+1], &a.Out[3*i+2], &a.In[i])
+		if c := w.inC(w.operands); c != nil && sizeOf[T]() == 4 {
+			var r rows
+			for w.nextRows(&r) {
+				c.adamW(r, h.single())
+			}
+			continue
+		}
 		if chunks(w.total, serialBelow/4) == 1 {
 			adamWAll(&w, &h)
 			continue
@@ -130,15 +138,12 @@ func newAdamW[T float](attr *kernels.AdamWAttr) adamW[T] {
 	}
 }
 
+func (h *adamW[T]) single() adamW[float32] {
+	return adamW[float32]{float32(h.shrink), float32(h.keep1), float32(h.take1), float32(h.keep2), float32(h.take2),
+		float32(h.rate), float32(h.root), float32(h.eps)}
+}
+
 func adamWAll[T float](w *walk, h *adamW[T]) {
-	if c := inC[T](w.dims[w.rank-1]); c != nil && w.gapless(4) {
-		single := adamW[float32]{float32(h.shrink), float32(h.keep1), float32(h.take1), float32(h.keep2), float32(h.take2),
-			float32(h.rate), float32(h.root), float32(h.eps)}
-		for w.next() {
-			c.adamW(w.ptr[0], w.ptr[1], w.ptr[2], w.ptr[3], w.n, single)
-		}
-		return
-	}
 	var bufP, bufM, bufV, bufG [blockLen]T
 	w.limit = blockLen
 	for w.next() {

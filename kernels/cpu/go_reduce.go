@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"unsafe"
 
 	"tarn/kernels"
 )
@@ -78,6 +79,9 @@ func reduce[T float](id kernels.ID, a *kernels.Args) error {
 		reduceToOne[T](r, dense[float64](a.Work.Ptr, n))
 		return nil
 	}
+	if reduceInC[T](&r) {
+		return nil
+	}
 	each := max(r.reduced.total, 1)
 	grain := max(serialBelow/each, 1)
 	if r.byColumns {
@@ -97,6 +101,11 @@ func reduce[T float](id kernels.ID, a *kernels.Args) error {
 
 // reduceToOne reduces everything to a single result through partials.
 func reduceToOne[T float](r reduction, partials []float64) {
+	if c := r.reduced.inC(1); c != nil && sizeOf[T]() == 4 && r.reduced.rank == 1 {
+		c.partials(r.id, uintptr(unsafe.Pointer(&partials[0])), r.reduced.base[0], r.reduced.total)
+		finishPartials[T](&r, partials)
+		return
+	}
 	parallel(int64(len(partials)), 1, func(lo, hi int64) {
 		w := r.reduced
 		for i := lo; i < hi; i++ {
@@ -104,11 +113,38 @@ func reduceToOne[T float](r reduction, partials []float64) {
 			partials[i] = reduceSlot[T](r.id, &w)
 		}
 	})
+	finishPartials[T](&r, partials)
+}
+
+func finishPartials[T float](r *reduction, partials []float64) {
 	acc := start(r.id)
 	for _, p := range partials {
 		acc = combine(r.id, acc, p)
 	}
-	finish(&r, at[T](r.kept.base[0], 0, 0), acc)
+	finish(r, at[T](r.kept.base[0], 0, 0), acc)
+}
+
+// reduceInC does the reduction if it is one for C: the results in one run, and
+// of the elements of each, either they lie in one run, or the results' do.
+func reduceInC[T float](r *reduction) bool {
+	kept, reduced := &r.kept, &r.reduced
+	c := inC[T](kept.total * reduced.total)
+	if c == nil || kept.rank != 1 || reduced.rank != 1 {
+		return false
+	}
+	switch {
+	case r.byColumns:
+		if r.id != kernels.Sum || !kept.dense(0, 4) || !kept.dense(1, 4) {
+			return false
+		}
+		c.sumColumns(kept.base[0], kept.base[1], reduced.step(0)/4, reduced.total, kept.total, r.alpha, r.accumulate)
+	case reduced.dense(0, 4) && reduced.total > 0:
+		c.reduceRows(r.id, rows{rows: kept.total, n: reduced.total,
+			at: [maxOperands]uintptr{kept.base[0], kept.base[1]}, step: [maxOperands]int64{kept.step(0) / 4, kept.step(1) / 4}}, r.alpha, r.accumulate)
+	default:
+		return false
+	}
+	return true
 }
 
 // reduceRange makes the results lo to hi, in the order of the walk kept.
@@ -146,10 +182,6 @@ func reduceSlot[T float](id kernels.ID, w *walk) float64 {
 func reduceColumns[T float](r *reduction) {
 	var buf [blockLen]float64
 	kept := &r.kept
-	if c := inC[T](kept.n * r.reduced.total); c != nil && r.id == kernels.Sum && kept.gapless(4) && r.reduced.rank == 1 {
-		c.sumColumns(kept.ptr[0], kept.ptr[1], r.reduced.step(0)/4, r.reduced.total, kept.n, r.alpha, r.accumulate)
-		return
-	}
 	acc := buf[:kept.n]
 	for i := range acc {
 		acc[i] = start(r.id)
@@ -219,7 +251,7 @@ func sumRun[T float](addr uintptr, n, step int64) float64 {
 	total := 0.0
 	if step == sizeOf[T]() {
 		if c := inC[T](n); c != nil {
-			return c.sum(addr, n)
+			return c.reduceRun(addr, n, kernels.Sum)
 		}
 		for x := dense[T](addr, n); len(x) > 0; {
 			k := min(len(x), blockLen)
@@ -256,7 +288,7 @@ func sumBlock[T float](x []T) float64 {
 
 func maxRun[T float](acc float64, addr uintptr, n, step int64) float64 {
 	if c := inC[T](n); c != nil && step == sizeOf[T]() {
-		return larger(acc, float64(c.max(addr, n)))
+		return larger(acc, float64(c.reduceRun(addr, n, kernels.Max)))
 	}
 	for i := range n {
 		acc = larger(acc, float64(*at[T](addr, i, step)))

@@ -59,7 +59,8 @@ func TestVectorMath(t *testing.T) {
 			continue
 		}
 		for id, f := range map[kernels.ID]func(float64) float64{kernels.Exp: math.Exp, kernels.Log: math.Log, kernels.Sqrt: math.Sqrt} {
-			bodiesInC().unary(id, addr(out), addr(xs), int64(len(xs)), 0, 0)
+			r := rows{rows: 1, n: int64(len(xs)), at: [maxOperands]uintptr{addr(out), addr(xs)}, step: [maxOperands]int64{1, 1}}
+			bodiesInC().elementwise(id, r, 0, 0)
 			for i, x := range xs {
 				want := f(float64(x))
 				if math.IsNaN(want) {

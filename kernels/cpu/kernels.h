@@ -5,12 +5,13 @@
 //	  vec.h      the vector vocabulary that they are written in
 //	  vmath.h    exp and log
 //	  elementwise.h reduce.h loss.h optim.h gemm_tile.h gemm.h
-//	dispatch.c which instance this processor can run, and the calls from Go
+//	dispatch.c which instance this processor can run
+//	entry.c    the calls from Go: cut the work into pieces
+//	pool.c     the threads that the pieces are shared out over
 //
-// Go walks over dims, cuts work into pieces and shares them out over threads;
-// a body sees dense runs, rows and blocks only. No body lets an element depend
-// on the piece that it is in, so results have the same bits for any number of
-// threads.
+// Go walks over all dims but the last two, which come here as rows; a body sees
+// dense runs, rows and blocks only. No body lets an element depend on the piece
+// that it is in, so results have the same bits for any number of threads.
 #ifndef TARN_KERNELS_H
 #define TARN_KERNELS_H
 
@@ -32,6 +33,15 @@ struct gemm {
 	int64_t ars, acs, brs, bcs, crs, ccs, biasrs, biascs;
 	int32_t accumulate; // add the product to C; goes with neither bias nor relu
 	int32_t relu;
+};
+
+// rows are the operands of an elementwise op: rows x n elements each, of which
+// operand k has rows row[k] apart and neighbours step[k], in elements.
+struct rows {
+	int64_t rows, n;
+	uintptr_t at[4];
+	int64_t row[4];
+	int64_t step[4]; // 1, or 0 for a scalar that is repeated
 };
 
 // sgd and adamw are the factors of one optimiser step, rounded to float.
@@ -77,5 +87,7 @@ struct isa {
 };
 
 extern const struct isa tarn_baseline, tarn_avx2, tarn_avx512;
+
+extern const struct isa *tarn_isa; // the chosen one
 
 #endif

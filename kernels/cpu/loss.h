@@ -18,10 +18,8 @@ FN double exps(const float *x, float m, int64_t n, float *out) {
 		}
 		if (i < end) {
 			vf e = vexp(load_first(x + i, end - i) - top);
-			float lanes[VL] = {0};
-			store_first(lanes, e, end - i);
 			if (out) store_first(out + i, e, end - i);
-			s += load(lanes);
+			s += (vf)(first_mask(end - i) & (vi)e);
 			i = end;
 		}
 		total += add_lanes(s);

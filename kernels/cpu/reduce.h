@@ -3,11 +3,16 @@
 
 enum { SUM_BLOCK = 16 * VL }; // elements added in float, 16 to a lane
 
+// rotated returns x with its lanes moved down by by, round the end.
+FN vf rotated(vf x, const int by) {
+	vi lanes;
+	UNROLLED for (int i = 0; i < VL; i++) lanes[i] = (i + by) % VL;
+	return __builtin_shuffle(x, lanes);
+}
+
 FN float add_lanes(vf x) {
-	float lanes[VL], s = 0;
-	store(lanes, x);
-	for (int i = 0; i < VL; i++) s += lanes[i];
-	return s;
+	UNROLLED for (int by = VL / 2; by > 0; by /= 2) x += rotated(x, by);
+	return x[0];
 }
 
 BODY double sum_run(const float *x, int64_t n) {
@@ -51,9 +56,9 @@ BODY float max_run(const float *x, int64_t n) {
 	vf m = all(x[0]);
 	int64_t i = 0;
 	for (; i + VL <= n; i += VL) m = larger_or_nan(m, load(x + i));
-	float lanes[VL], best = x[0];
-	store(lanes, m);
-	for (int j = 0; j < VL; j++) best = best != best || best > lanes[j] ? best : lanes[j];
-	for (; i < n; i++) best = best != best || best > x[i] ? best : x[i];
-	return best;
+	if (i < n) {
+		m = larger_or_nan(m, choose(first_mask(n - i), load_first(x + i, n - i), m));
+	}
+	UNROLLED for (int by = VL / 2; by > 0; by /= 2) m = larger_or_nan(m, rotated(m, by));
+	return m[0];
 }

@@ -56,6 +56,13 @@ FN void store_first(float *p, vf x, int64_t n) {
 }
 #endif
 
+// first_mask has all bits set in the first n lanes and none in the others.
+FN vi first_mask(int64_t n) {
+	vi lane;
+	UNROLLED for (int i = 0; i < VL; i++) lane[i] = i;
+	return lane < (vi){0} + (int32_t)n;
+}
+
 FN vf choose(vi mask, vf yes, vf no) { return (vf)((mask & (vi)yes) | (~mask & (vi)no)); }
 
 // greater returns a > b ? a : b, hence b where one is NaN.

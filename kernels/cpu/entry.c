@@ -1,0 +1,228 @@
+// entry.c: the calls from Go. Each cuts its work into pieces that are worth
+// waking a thread for, and shares them out.
+#include "dispatch.h"
+#include "pool.h"
+
+#define FLOATS(address) ((float *)(address))
+
+// GRAIN is the least work of a piece, in elements of a cheap elementwise op: a
+// few microseconds, ten times what it costs to hand a piece over.
+enum { GRAIN = 1 << 15, EXP_COST = 8, ADAMW_COST = 4, CUT = 64 };
+
+// shares returns into how many pieces units of work are cut, each at least
+// grain of them.
+static int64_t shares(int64_t units, int64_t grain, int threads) {
+	if (grain < 1) grain = 1;
+	if (threads <= 1 || units < 2 * grain) return 1;
+	int64_t pieces = units / grain;
+	return pieces < 4 * threads ? pieces : 4 * threads;
+}
+
+// slice is piece i of n units, cut at multiples of unit.
+struct slice { int64_t lo, hi; };
+
+static struct slice slice_of(int64_t i, int64_t pieces, int64_t n, int64_t unit) {
+	struct slice s = {i * n / pieces / unit * unit, (i + 1) * n / pieces / unit * unit};
+	if (i == pieces - 1) s.hi = n;
+	return s;
+}
+
+// elementwise is an op on rows; run does it for n elements at the addresses at.
+struct elementwise {
+	const struct rows *r;
+	int64_t pieces;
+	void (*run)(const struct elementwise *e, float *at[4], int64_t n);
+	int op;
+	float alpha, beta;
+	const void *h;
+};
+
+static void elementwise_piece(const void *job, int64_t i, int worker) {
+	const struct elementwise *e = job;
+	const struct rows *r = e->r;
+	struct slice s = slice_of(i, e->pieces, r->rows * r->n, CUT);
+	(void)worker;
+	for (int64_t row = s.lo / r->n, column = s.lo % r->n; s.lo < s.hi; row++, column = 0) {
+		int64_t n = s.hi - s.lo < r->n - column ? s.hi - s.lo : r->n - column;
+		float *at[4];
+		for (int k = 0; k < 4; k++) at[k] = r->at[k] ? FLOATS(r->at[k]) + row * r->row[k] + column * r->step[k] : NULL;
+		e->run(e, at, n);
+		s.lo += n;
+	}
+}
+
+static void share_elementwise(struct elementwise e, int cost, int threads) {
+	e.pieces = shares(e.r->rows * e.r->n, GRAIN / cost, threads);
+	tarn_share(elementwise_piece, &e, e.pieces, threads);
+}
+
+static void run_unary(const struct elementwise *e, float *at[4], int64_t n) { tarn_isa->unary[e->op](at[0], at[1], n, e->alpha, e->beta); }
+
+static void run_binary(const struct elementwise *e, float *at[4], int64_t n) {
+	tarn_isa->binary[e->op](at[0], at[1], e->r->step[1], at[2], e->r->step[2], n);
+}
+
+static void run_fill(const struct elementwise *e, float *at[4], int64_t n) { tarn_isa->fill(at[0], n, e->alpha); }
+
+void tarn_unary(const struct rows *r, int op, float alpha, float beta, int threads) {
+	share_elementwise((struct elementwise){.r = r, .run = run_unary, .op = op, .alpha = alpha, .beta = beta}, op == EXP || op == LOG ? EXP_COST : 1, threads);
+}
+
+void tarn_binary(const struct rows *r, int op, int threads) {
+	share_elementwise((struct elementwise){.r = r, .run = run_binary, .op = op}, 1, threads);
+}
+
+void tarn_fill(const struct rows *r, float value, int threads) {
+	share_elementwise((struct elementwise){.r = r, .run = run_fill, .alpha = value}, 1, threads);
+}
+
+// Optimiser steps take subnormal numbers as 0. The moments of a weight whose
+// gradient has become 0, as behind a dead ReLU, decay into the subnormals and
+// stay there, where 0.9 of a number rounds to itself; x86 then takes 6 times as
+// long for the whole step.
+#if defined(__x86_64__)
+enum { FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040 };
+
+static unsigned flush_subnormals(void) {
+	unsigned before = __builtin_ia32_stmxcsr();
+	__builtin_ia32_ldmxcsr(before | FLUSH_TO_ZERO | DENORMALS_ARE_ZERO);
+	return before;
+}
+
+static void restore(unsigned before) { __builtin_ia32_ldmxcsr(before); }
+#else
+static unsigned flush_subnormals(void) { return 0; }
+static void restore(unsigned before) { (void)before; }
+#endif
+
+static void run_sgd(const struct elementwise *e, float *at[4], int64_t n) {
+	unsigned before = flush_subnormals();
+	tarn_isa->sgd(e->h, at[0], at[2], at[1], n);
+	restore(before);
+}
+
+static void run_adamw(const struct elementwise *e, float *at[4], int64_t n) {
+	unsigned before = flush_subnormals();
+	tarn_isa->adamw(e->h, at[0], at[1], at[2], at[3], n);
+	restore(before);
+}
+
+void tarn_sgd(const struct rows *r, const struct sgd *h, int threads) {
+	share_elementwise((struct elementwise){.r = r, .run = run_sgd, .h = h}, 1, threads);
+}
+
+void tarn_adamw(const struct rows *r, const struct adamw *h, int threads) {
+	share_elementwise((struct elementwise){.r = r, .run = run_adamw, .h = h}, ADAMW_COST, threads);
+}
+
+// product is a gemm cut into blocks of rows, or of columns where it has few
+// rows. The sum over k is not cut, so the cut does not show in the result.
+struct product {
+	const struct gemm *g;
+	int64_t pieces;
+	uintptr_t scratch;
+};
+
+// TILES is a multiple of the tiles of all instances, so that no piece has more
+// edges than it must.
+enum { TILES = 96 };
+
+static void product_piece(const void *job, int64_t i, int worker) {
+	const struct product *p = job;
+	const struct gemm *g = p->g;
+	float *scratch = FLOATS(p->scratch + (uintptr_t)worker * SCRATCH);
+	struct slice s = slice_of(i, p->pieces, g->m >= g->n ? g->m : g->n, p->pieces > 1 ? TILES : 1);
+	if (g->m >= g->n) tarn_isa->gemm(g, s.lo, s.hi, 0, g->n, scratch);
+	else tarn_isa->gemm(g, 0, g->m, s.lo, s.hi, scratch);
+}
+
+void tarn_gemm(struct gemm *g, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t bias, int64_t pieces, uintptr_t scratch, int threads) {
+	g->c = FLOATS(c), g->a = FLOATS(a), g->b = FLOATS(b), g->bias = FLOATS(bias);
+	struct product p = {.g = g, .pieces = pieces, .scratch = scratch};
+	tarn_share(product_piece, &p, pieces, threads);
+}
+
+double tarn_sum(uintptr_t x, int64_t n) { return tarn_isa->sum(FLOATS(x), n); }
+
+float tarn_max(uintptr_t x, int64_t n) { return tarn_isa->max(FLOATS(x), n); }
+
+// reduction is a tarn_reduce, a tarn_partials or a tarn_sum_columns.
+struct reduction {
+	int max, accumulate;
+	float *out;
+	double *partials;
+	const float *x;
+	int64_t step, rows, row, n, pieces;
+	double alpha;
+};
+
+static double reduced(const struct reduction *r, const float *x, int64_t n) { return r->max ? tarn_isa->max(x, n) : tarn_isa->sum(x, n); }
+
+static void reduce_piece(const void *job, int64_t i, int worker) {
+	const struct reduction *r = job;
+	struct slice s = slice_of(i, r->pieces, r->rows, 1);
+	(void)worker;
+	for (; s.lo < s.hi; s.lo++) {
+		float *out = r->out + s.lo * r->step;
+		*out = (float)(r->alpha * reduced(r, r->x + s.lo * r->row, r->n) + (r->accumulate ? *out : 0));
+	}
+}
+
+void tarn_reduce(int max, uintptr_t out, int64_t step, uintptr_t x, int64_t rows, int64_t row, int64_t n, double alpha, int accumulate, int threads) {
+	struct reduction r = {.max = max, .accumulate = accumulate, .out = FLOATS(out), .x = FLOATS(x), .step = step, .rows = rows, .row = row, .n = n, .alpha = alpha};
+	r.pieces = shares(rows, GRAIN / n, threads);
+	tarn_share(reduce_piece, &r, r.pieces, threads);
+}
+
+static void partials_piece(const void *job, int64_t i, int worker) {
+	const struct reduction *r = job;
+	(void)worker;
+	r->partials[i] = reduced(r, r->x + i * r->row, r->n - i * r->row < r->row ? r->n - i * r->row : r->row);
+}
+
+void tarn_partials(int max, uintptr_t out, uintptr_t x, int64_t n, int64_t len, int threads) {
+	struct reduction r = {.max = max, .partials = (double *)out, .x = FLOATS(x), .row = len, .n = n};
+	tarn_share(partials_piece, &r, (n + len - 1) / len, threads);
+}
+
+static void columns_piece(const void *job, int64_t i, int worker) {
+	const struct reduction *r = job;
+	struct slice s = slice_of(i, r->pieces, r->n, CUT);
+	(void)worker;
+	tarn_isa->sum_columns(r->out + s.lo, r->x + s.lo, r->row, r->rows, s.hi - s.lo, r->alpha, r->accumulate);
+}
+
+void tarn_sum_columns(uintptr_t out, uintptr_t x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate, int threads) {
+	struct reduction r = {.accumulate = accumulate, .out = FLOATS(out), .x = FLOATS(x), .rows = rows, .row = ld, .n = n, .alpha = alpha};
+	r.pieces = shares(n, GRAIN / rows > CUT ? GRAIN / rows : CUT, threads);
+	tarn_share(columns_piece, &r, r.pieces, threads);
+}
+
+// losses is the loss of rows, or its gradient.
+struct losses {
+	const struct loss *l;
+	int64_t rows, pieces;
+	void (*run)(const struct loss *l, int64_t i0, int64_t i1);
+};
+
+static void losses_piece(const void *job, int64_t i, int worker) {
+	const struct losses *j = job;
+	struct slice s = slice_of(i, j->pieces, j->rows, 1);
+	(void)worker;
+	j->run(j->l, s.lo, s.hi);
+}
+
+static void share_losses(struct losses j, int threads) {
+	j.pieces = shares(j.rows, GRAIN / EXP_COST / (j.l->c > 0 ? j.l->c : 1), threads);
+	tarn_share(losses_piece, &j, j.pieces, threads);
+}
+
+void tarn_loss(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t losses, int64_t rows, int threads) {
+	l->logits = FLOATS(logits), l->classes = (const int64_t *)classes, l->losses = (double *)losses;
+	share_losses((struct losses){.l = l, .rows = rows, .run = tarn_isa->loss}, threads);
+}
+
+void tarn_loss_grad(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t grad, int64_t rows, int threads) {
+	l->logits = FLOATS(logits), l->classes = (const int64_t *)classes, l->grad = FLOATS(grad);
+	share_losses((struct losses){.l = l, .rows = rows, .run = tarn_isa->loss_grad}, threads);
+}
