@@ -9,6 +9,8 @@
 //     lists of ops with a model beside them, named scenarios, a fault at every
 //     upstream call. [Naive] is the oracle of its books, and [Play] the body
 //     of a fuzz test.
+//   - [Traces] are recorded programs, from training to serving, and [Replay]
+//     plays one.
 //   - [RunScript] plays golden scripts: readable stories of an allocator.
 //
 // Random tests print their seed; -seed replays it. -rewrite writes the golden
