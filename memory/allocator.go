@@ -24,6 +24,8 @@ type Config struct {
 	// NoBackgroundGC leaves out the GC beside the work. Memory is bounded all
 	// the same, by the requests that wait.
 	NoBackgroundGC bool
+	// Settings are PyTorch's; see [ParseSettings] and [SettingsFromEnv].
+	Settings Settings
 }
 
 // Allocator is a caching allocator over one upstream. Its methods may be
@@ -33,6 +35,7 @@ type Allocator struct {
 	props Props
 	cfg   Config
 
+	policy    atomic.Pointer[policy]
 	directory atomic.Pointer[directory] // of the tables; stored with mu held
 	abandoned abandoned
 
@@ -43,12 +46,17 @@ type Allocator struct {
 	reserved pooled // bytes, with those that are on their way back
 	peaks    sums   // of the sums over all tables
 	// What is under way upstream, by goroutines that dropped the lock.
-	pledged   int64  // bytes that were asked for
+	pledged   int64 // bytes that were asked for
+	strays    []stray
 	returning int64  // bytes that are no longer in a table and not yet returned
 	inflight  int    // goroutines
 	progress  uint64 // goes up when one of them left room for others
 	pacer     pacer
 	counts    counts
+
+	arenas [numPools]arena // where there is virtual memory
+	runs   [numPools]int64 // of segments, those that are runs of pages
+	survey survey
 }
 
 // New returns an allocator over up.
@@ -63,12 +71,25 @@ func New(up Upstream, cfg Config) (*Allocator, error) {
 		cfg.SoftBudget = softBudget
 	}
 	a := &Allocator{up: up, props: up.Props(), cfg: cfg}
+	p, err := newPolicy(&cfg, a.props, a.total)
+	if err != nil {
+		return nil, err
+	}
+	a.policy.Store(p)
+	for pool := range a.arenas {
+		a.arenas[pool] = arena{pool: poolKind(pool), page: pageSize(a.props)}
+	}
 	a.settled.L = &a.mu
 	a.abandoned.settled.L = &a.abandoned.mu
 	a.pacer.soft = max(cfg.SoftBudget(0), 0)
 	a.directory.Store(newDirectory(nil))
 	register(a)
 	return a, nil
+}
+
+func (a *Allocator) total() (int64, error) {
+	_, total, err := a.up.MemInfo()
+	return total, err
 }
 
 // Props says what the upstream can do.
@@ -96,7 +117,7 @@ func (a *Allocator) Alloc(size int64, s cuda.Stream, tag Tag) (Block, error) {
 			return Block{}, err
 		}
 	}
-	r := newRequest(size, tag)
+	r := a.policy.Load().request(size, tag)
 	t.mu.Lock()
 	if t.parked > 0 {
 		t.mu.Unlock()
@@ -233,8 +254,8 @@ func unlockTables(tables []*table) {
 func (a *Allocator) EmptyCache() error {
 	a.drainAbandoned(true)
 	_, err := a.waitForUses()
-	_, failed := a.release(maxRequest)
-	return errors.Join(err, failed)
+	_, failed := a.release(maxRequest, true)
+	return errors.Join(err, failed, a.releaseMemory(nil, nil))
 }
 
 // Close gives all memory back to the upstream, after the parked blocks' work
@@ -260,31 +281,42 @@ func (a *Allocator) Close() error {
 	a.mu.Lock()
 	tables := a.directory.Swap(noTables).tables
 	segments := make([][]segment, len(tables))
+	events := make([]cuda.Event, 0, len(tables))
 	for i, t := range tables {
-		segments[i] = t.close(&lost)
+		var idle []cuda.Event
+		segments[i], idle = t.close(&lost)
+		events = append(events, idle...)
 		a.depart(segments[i])
 	}
 	a.mu.Unlock()
+	if a.arenas[smallPool].size+a.arenas[largePool].size > 0 && a.props.Asynchronous {
+		errs = append(errs, a.awaitStreams(tables)) // segments do so when they are freed
+	}
 	for i, t := range tables {
 		_, err := a.giveBack(t, segments[i])
 		errs = append(errs, err)
 	}
+	errs = append(errs, a.destroyEvents(events), a.closeArenas())
 	if lost.Count > 0 {
 		errs = append(errs, &lost)
 	}
 	return errors.Join(errs...)
 }
 
-// close empties t and returns its segments. It adds the live blocks to lost.
-// The device lock is held.
-func (t *table) close(lost *LiveBlocksError) []segment {
+// close empties t and returns the segments that are not runs of pages, and the
+// event that it has. It adds the live blocks to lost. The device lock is held.
+func (t *table) close(lost *LiveBlocksError) ([]segment, []cuda.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lost.Count += t.books[allocation][allPools].current()
 	lost.Bytes += t.books[allocatedBytes][allPools].current()
-	segments := slices.DeleteFunc(t.segments, func(s segment) bool { return s.size == 0 })
+	segments := slices.DeleteFunc(t.segments, func(s segment) bool { return s.size == 0 || s.arena != nil })
 	t.closed = true
 	t.records, t.bins, t.segments, t.vacant = records{}, [numPools]bins{}, nil, nil
 	t.queues, t.parked = nil, 0
-	return segments
+	t.runs = [numPools]int64{}
+	if t.idle.marked > 0 && !t.idle.busy {
+		return segments, []cuda.Event{t.idle.event}
+	}
+	return segments, nil
 }

@@ -70,33 +70,39 @@ func (bs *bins) remove(r *records, b *block) {
 	b.binPrev, b.binNext = 0, 0
 }
 
-// find returns a block of at least size bytes, 0 if there is none. It is the
-// best of the first scanLimit blocks of the lowest bin that has one (good
-// fit). It finds a block whenever there is one, however deep in its bin.
-func (bs *bins) find(r *records, size int64) uint32 {
+// find returns a block of at least size and less than most bytes, 0 if there
+// is none. It is the best of the first scanLimit blocks of the lowest bin that
+// has one (good fit). It finds a block whenever there is one, however deep in
+// its bin.
+func (bs *bins) find(r *records, size, most int64) uint32 {
 	bin := binOf(size)
-	found, rest := best(r, bs.heads[bin], size, scanLimit)
+	found, rest := best(r, bs.heads[bin], size, most, scanLimit)
 	if found != 0 {
 		return found
 	}
 	if above := bs.above(bin); above != 0 {
-		found, _ = best(r, bs.heads[above], size, scanLimit)
-		return found
+		found, restAbove := best(r, bs.heads[above], size, most, scanLimit)
+		if found == 0 { // blocks of most bytes or more hide a smaller one
+			found, _ = best(r, restAbove, size, most, int(r.fresh))
+		}
+		if found != 0 {
+			return found
+		}
 	}
-	found, _ = best(r, rest, size, int(r.fresh))
+	found, _ = best(r, rest, size, most, int(r.fresh))
 	return found
 }
 
-// best returns the smallest block of at least size bytes among the next limit
-// ones from i on, and where a further scan goes on.
-func best(r *records, i uint32, size int64, limit int) (found, rest uint32) {
+// best returns the smallest block of at least size and less than most bytes
+// among the next limit ones from i on, and where a further scan goes on.
+func best(r *records, i uint32, size, most int64, limit int) (found, rest uint32) {
 	var least int64
 	for ; i != 0 && limit > 0; limit-- {
 		b := r.at(i)
 		if b.size == size {
 			return i, 0
 		}
-		if b.size > size && (found == 0 || b.size < least) {
+		if b.size > size && b.size < most && (found == 0 || b.size < least) {
 			found, least = i, b.size
 		}
 		i = b.binNext

@@ -72,7 +72,7 @@ func TestBinsAgainstBestFit(t *testing.T) {
 					continue
 				}
 				best := naive.best(size)
-				i := bs.find(&recs, size)
+				i := bs.find(&recs, size, unlimited)
 				if best == 0 {
 					require.Zero(t, i, "found a block where none has %d bytes", size)
 					continue
@@ -124,5 +124,5 @@ func TestFindLooksPastTheScanLimit(t *testing.T) {
 	for range 2 * scanLimit {
 		put(size)
 	}
-	assert.Equal(t, only, bs.find(&recs, size+minBlockSize), "the only block that fits lies deep in the bin")
+	assert.Equal(t, only, bs.find(&recs, size+minBlockSize, unlimited), "the only block that fits lies deep in the bin")
 }

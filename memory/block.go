@@ -52,7 +52,7 @@ func (s state) String() string {
 type block struct {
 	ptr        cuda.DevicePtr
 	size       int64  // a multiple of minBlockSize, > 0 unless unused
-	requested  int64  // what the client asked for; 0 when unused or free
+	requested  int64  // what the client asked for; of a free block freedAt
 	prev, next uint32 // neighbours by address, 0 at the ends of the segment; next also links unused records
 	binPrev    uint32 // neighbours in the bin; 0 at its ends and unless free
 	binNext    uint32
@@ -70,6 +70,12 @@ const _ = 64 - unsafe.Sizeof(block{})
 
 // whole reports whether b is all of its segment.
 func (b *block) whole() bool { return b.prev|b.next == 0 }
+
+// freedAt is the time on its table's clock at which the last part of b, which
+// is free, was given back. Work queued before may still use it.
+func (b *block) freedAt() uint64 { return uint64(b.requested) }
+
+func (b *block) setFreedAt(t uint64) { b.requested = int64(t) }
 
 // endGeneration makes all handles of b stale.
 func (b *block) endGeneration() {

@@ -20,6 +20,8 @@ import (
 //   - A parked block has as many uses as queues have entries for it, at least
 //     one; no other block has any.
 //   - Every record is in a segment or unused.
+//   - A run's pages are mapped and know it, and two runs of one table never
+//     touch. No other page is mapped, but those in transit.
 //   - Each counter is what the walk adds up. In each pool requested <= active,
 //     allocated <= active, and reserved = active + inactive split + free whole
 //     segments.
@@ -36,6 +38,9 @@ func (a *Allocator) check() error {
 	c := &checker{}
 	for _, t := range tables {
 		c.table(t)
+	}
+	for p := range a.arenas {
+		c.arena(&a.arenas[p])
 	}
 	slices.SortFunc(c.segments, func(s, t segment) int { return int(min(max(int64(s.base)-int64(t.base), -1), 1)) })
 	for i := 1; i < len(c.segments); i++ {
@@ -60,6 +65,7 @@ type checker struct {
 	faults   []error
 	segments []segment
 	reserved [numPools + 1]int64
+	pages    [numPools]int // in runs
 }
 
 func (c *checker) fault(format string, args ...any) {
@@ -84,6 +90,8 @@ type walk struct {
 	sums
 	whole    [numPools]int64 // bytes in free whole segments
 	reserved [numPools]int64
+	clock    uint64
+	runs     [numPools]int64
 	blocks   int
 	parked   int
 	inBin    map[uint32]bool
@@ -91,7 +99,7 @@ type walk struct {
 }
 
 func (c *checker) table(t *table) {
-	w := &walk{inBin: map[uint32]bool{}, uses: map[uint32]uint32{}}
+	w := &walk{clock: t.clock, inBin: map[uint32]bool{}, uses: map[uint32]uint32{}}
 	for p := range numPools {
 		c.bins(t, p, w)
 	}
@@ -110,6 +118,9 @@ func (c *checker) table(t *table) {
 	}
 	if len(w.uses) > 0 {
 		c.fault("stream %#x: events wait for %d blocks that are not parked", t.stream, len(w.uses))
+	}
+	for p := range numPools {
+		c.equalNamed(func() string { return fmt.Sprintf("stream %#x, runs of the %v pool", t.stream, p) }, t.runs[p], w.runs[p])
 	}
 	c.records(t, w)
 	c.books(t, w)
@@ -172,8 +183,12 @@ func (c *checker) segment(t *table, slot uint32, w *walk) {
 		}
 		prev, before, i = i, b.state, b.next
 	}
-	if at != s.base+cuda.DevicePtr(s.size) {
-		c.fault("segment %#x of %d bytes: its blocks end at %#x", s.base, s.size, at)
+	if at != s.base+cuda.DevicePtr(s.size) || prev != s.last {
+		c.fault("segment %#x of %d bytes: its blocks end at %#x with %d, not %d", s.base, s.size, at, prev, s.last)
+	}
+	if s.arena != nil {
+		w.runs[s.pool]++
+		c.run(t, slot, s)
 	}
 }
 
@@ -186,8 +201,8 @@ func (c *checker) block(i uint32, b *block, w *walk) {
 	delete(w.inBin, i)
 	switch b.state {
 	case stateFree:
-		if b.requested != 0 || b.uses != 0 {
-			c.fault("block %#x: free, with %d bytes requested and %d uses", b.ptr, b.requested, b.uses)
+		if b.freedAt() > w.clock || b.uses != 0 {
+			c.fault("block %#x: free since %d, after the present %d, and with %d uses", b.ptr, b.freedAt(), w.clock, b.uses)
 		}
 		if b.whole() {
 			w.whole[b.pool] += b.size

@@ -59,7 +59,7 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"bin's back link", func(_ *Allocator, _ *table, _, free, _ *block) { free.binPrev = 1 }, "previous 1, not 0"},
 		{"unused", func(_ *Allocator, _ *table, live, _, _ *block) { live.state = stateUnused }, "in a segment, but unused"},
 		{"requested", func(_ *Allocator, _ *table, live, _, _ *block) { live.requested = live.size + 1 }, "1025 bytes requested of 1024"},
-		{"requested and free", func(_ *Allocator, _ *table, _, free, _ *block) { free.requested = 1 }, "free, with 1 bytes requested"},
+		{"freed in the future", func(_ *Allocator, t *table, _, free, _ *block) { free.setFreedAt(t.clock + 1) }, "free since 3, after the present 2"},
 		{"uses", func(_ *Allocator, _ *table, _, _, parked *block) { parked.uses++ }, "with 3 uses of which 2 are queued"},
 		{"uses of a live block", func(_ *Allocator, _ *table, live, _, _ *block) { live.uses = 1 }, "live, with 1 uses"},
 		{"parked", func(_ *Allocator, t *table, _, _, _ *block) { t.parked++ }, "parked blocks: booked 2, counted 1"},

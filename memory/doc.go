@@ -7,7 +7,10 @@
 //
 //	request   what a caller asks for, before rounding
 //	block     a piece of a segment, the unit that is handed out; a Handle names it
-//	segment   a range that one call upstream returned; blocks tile it
+//	segment   a range that blocks tile: what one call upstream returned, or a run
+//	run       pages side by side that belong to one table
+//	page      what virtual memory is mapped in, 2 MiB or the driver's more
+//	arena     the address range of a pool, in pages
 //	pool      small (blocks up to 1 MiB in segments of 2 MiB) or large
 //	table     the segments and blocks of one stream
 //	free      in the cache; a neighbour of the same segment that is free too is joined
@@ -24,11 +27,17 @@
 //
 //	Allocator  the device: reserved bytes, limit, pacer, directory   allocator.go
 //	directory  finds a table by stream or id, without a lock          directory.go
+//	policy     what the settings come to; a request                   policy.go, settings*.go
 //	table      blocks of a stream: take, give, split, coalesce        table.go
 //	records    the block records, in chunks that never move           block.go
 //	bins       free blocks by size, two levels with bitmaps (TLSF)    bins.go
 //	useQueue   events that parked blocks wait for, by stream          pending.go
 //	abandoned  the queue that cleanups of the Go runtime fill         abandon.go
+//	arena      pages: whose they are, what is mapped                  arena.go
+//	run        pages of a table: join, cut                            run.go
+//	idle       up to which free a stream's work is known to be done   idle.go
+//	survey     finds the best window of pages for a request           plan.go
+//	haul       brings the pages of a window together                  haul.go, paged.go
 //	pacer      decides when the Go GC runs                            garbage.go
 //	climb      one request on its way up the ladder                   ladder.go
 //	books      counters of a table, summed up by Stats                counter.go, stats.go
@@ -58,25 +67,49 @@
 //  3. Join with free neighbours in the segment; put the result into its bin.
 //     Count. Unlock.
 //
+// # Pages
+//
+// Where the device has virtual memory, a segment is a run of pages, and pages
+// without a live byte go where they are needed. For a request that no free
+// block serves, a survey looks at the pool's arena for a window: pages that are
+// free, in whoever's table, or have nothing mapped, with the requester's own
+// free bytes at the edges. The best window misses the fewest pages, then lies
+// in the tightest gap.
+//
+// Free pages of another stream change hands where they lie. Work that was
+// queued on it before they were freed may still run; see idle.go for how that
+// is known, and follow for what is done if not: the stream that takes them
+// waits on the device for the other one. No call maps anything, and the host
+// does not wait.
+//
+// Missing pages get new memory, or where that is short the memory of free
+// pages elsewhere: waited for, unmapped, mapped in the window. So whole free
+// pages serve a request wherever they lie. What cannot be used is free bytes
+// in pages with a live one: pinned.
+//
 // # The ladder
 //
 // What a request that misses tries, in order. After each rung the cache is
 // searched again, since the lock was dropped.
 //
 //  1. drain: free the blocks of finished events and of dead owners.
-//  2. grow: take a segment upstream. If that would take reserved past L + hard,
-//     wait for a Go GC first, and search. If it would still go past the peak
-//     of L + hard, release that much of the cache.
-//  3. release: give back all cached segments, of all streams; grow, by the
+//  2. reuse: take idle memory of other streams where it lies: a window with
+//     nothing missing, or a whole free segment.
+//  3. grow: take the missing pages, or a segment, upstream. If that would take
+//     reserved past L + hard, wait for a Go GC first, and search. If it would
+//     still go past the peak of L + hard, move pages, or release that much.
+//  4. follow: as reuse, with memory whose last work is not done.
+//  5. remap: move free pages into the window.
+//  6. release: give back all cached segments, of all streams; grow, by the
 //     smallest segment that will do if one of the usual size does not fit.
-//  4. wait: for the events of all parked blocks; search, release, grow.
-//  5. collect: wait for a Go GC; search, release, grow.
-//  6. *OutOfMemoryError, which says what each rung gained.
+//  7. wait: for the events of all parked blocks; search, then as 5 or 6.
+//  8. collect: wait for a Go GC; search, then as 5 or 6.
+//  9. *OutOfMemoryError, which says what each rung gained.
 //
 // # Garbage
 //
-// The Go GC does not see device memory, so the allocator paces it. L is what
-// was allocated after the last GC that it started. The soft budget is
+// The Go GC does not see device memory, so the allocator paces it. L is the most
+// that was allocated after a GC that it started. The soft budget is
 // max(64 MiB, sqrt(64 MiB × L)), counted in bytes allocated since and not
 // freed explicitly; past it a GC starts beside the work. The hard budget is
 // twice the soft one; a request that would take reserved past L + hard waits

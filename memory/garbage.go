@@ -28,9 +28,8 @@ func (t *table) unreleased() int64 {
 // pacer decides when the Go garbage collector runs. It is guarded by the
 // device lock.
 type pacer struct {
-	live       int64 // L: bytes that the last GC left allocated
-	peakLive   int64 // highest L
-	soft       int64 // the soft budget for L; the hard one is twice as much
+	peakLive   int64 // L: the most bytes that a GC left allocated
+	soft       int64 // the soft budget since the last one; the hard one is twice as much
 	unreleased int64 // sum of the tables' unreleased() when the last GC began
 	allocated  int64 // sum of the bytes ever allocated at that time
 	running    bool  // a background GC is on its way
@@ -113,7 +112,7 @@ func (a *Allocator) markTables() {
 func (a *Allocator) overHardBudget(size int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.held()+size-a.pacer.live > a.pacer.hard()
+	return a.held()+size-a.pacer.peakLive > a.pacer.hard()
 }
 
 // overPeak returns by how many bytes a growth for r would go past the peak of
@@ -123,7 +122,7 @@ func (a *Allocator) overPeak(r request) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	peak := max(a.pacer.peakLive, a.moment().current+r.rounded)
-	return a.held() + r.growth(a.cfg.Limit) - peak - a.pacer.hard()
+	return a.held() + a.policy.Load().growth(&r) - peak - a.pacer.hard()
 }
 
 // collect runs the Go garbage collector, frees what it let go of and sets L.
@@ -154,7 +153,7 @@ func (a *Allocator) collect() (gained int64, ran bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if before.allocated > a.pacer.allocated { // else a later GC was faster
-		a.pacer.live, a.pacer.soft = live, soft
+		a.pacer.soft = soft
 		a.pacer.peakLive = max(a.pacer.peakLive, live)
 		a.pacer.unreleased, a.pacer.allocated = before.unreleased, before.allocated
 		a.markTables()

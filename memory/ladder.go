@@ -9,9 +9,16 @@ type Rung uint8
 const (
 	// RungDrain frees what finished events and dead owners have left behind.
 	RungDrain Rung = iota
-	// RungGrow takes a segment upstream. Past the hard budget it waits for a
-	// Go GC first.
+	// RungReuse takes idle memory of other streams where it lies.
+	RungReuse
+	// RungGrow takes memory upstream. Past the hard budget it waits for a Go
+	// GC first.
 	RungGrow
+	// RungFollow takes memory of other streams whose last work is not done,
+	// and has the stream wait for that on the device.
+	RungFollow
+	// RungRemap moves free pages together. It needs virtual memory.
+	RungRemap
 	// RungRelease gives cached segments back upstream and grows.
 	RungRelease
 	// RungWait waits for the parked blocks, and grows.
@@ -24,7 +31,7 @@ const (
 // String returns the name of r.
 func (r Rung) String() string {
 	if r < numRungs {
-		return [...]string{"drain", "grow", "release", "wait", "collect"}[r]
+		return [...]string{"drain", "reuse", "grow", "follow", "remap", "release", "wait", "collect"}[r]
 	}
 	return "no rung"
 }
@@ -81,14 +88,13 @@ func (c *climb) try(rung Rung) (Block, error) {
 	if b, ok := c.search(); ok {
 		return b, nil
 	}
-	if rung == RungDrain {
-		return Block{}, ErrUpstreamFull // it was not asked yet
-	}
-	b, err := c.grow(rung)
+	b, err := c.enlarge(rung)
 	if err == nil || !outOfRoom(err) {
 		return b, err
 	}
-	c.refused = err
+	if err == errOverLimit || errors.Is(err, ErrUpstreamFull) {
+		c.refused = err
+	}
 	if b, ok := c.search(); ok {
 		return b, nil
 	}
@@ -102,11 +108,11 @@ func (c *climb) step(rung Rung) (err error) {
 	case RungDrain:
 		report.Gained, err = c.a.drain()
 	case RungGrow:
-		if c.a.overHardBudget(c.r.growth(c.a.cfg.Limit)) {
+		if c.a.overHardBudget(c.a.policy.Load().growth(&c.r)) {
 			report.Gained, _ = c.collect()
 		}
 	case RungRelease:
-		report.Gained, err = c.a.release(maxRequest)
+		report.Gained, err = c.a.release(maxRequest, false)
 	case RungWait:
 		report.Gained, err = c.a.waitForUses()
 	case RungCollect:
@@ -121,6 +127,21 @@ func (c *climb) step(rung Rung) (err error) {
 		}
 	}
 	return err
+}
+
+// enlarge brings memory to c's table: what other streams have to spare, or
+// more from upstream.
+func (c *climb) enlarge(rung Rung) (Block, error) {
+	paged := c.a.policy.Load().paged
+	switch {
+	case rung == RungDrain, rung == RungRemap && !paged, rung == RungRelease && paged:
+		return Block{}, errNoWindow // it has no means
+	case paged:
+		return c.enlargePages(rung)
+	case rung == RungReuse, rung == RungFollow:
+		return c.takeSegment(rung == RungFollow)
+	}
+	return c.grow(rung)
 }
 
 func (c *climb) collect() (gained int64, ran bool) {
@@ -169,7 +190,7 @@ func (c *climb) grow(rung Rung) (Block, error) {
 		}
 		c.progress = progress
 	}
-	b, err := c.take(c.r.growth(c.a.cfg.Limit))
+	b, err := c.take(c.a.policy.Load().growth(&c.r))
 	if least := c.r.leastGrowth(); rung >= RungRelease && outOfRoom(err) && least < c.asked {
 		b, err = c.take(least)
 	}
@@ -188,13 +209,15 @@ func (c *climb) take(size int64) (Block, error) {
 
 // release gives back segments on the way of another rung.
 func (c *climb) release(target int64) error {
-	gained, err := c.a.release(target)
+	gained, err := c.a.release(target, false)
 	c.reports[RungRelease].Gained += gained
 	return err
 }
 
-// outOfRoom reports whether err of grow means that there is not enough memory.
-func outOfRoom(err error) bool { return err == errOverLimit || errors.Is(err, ErrUpstreamFull) }
+// outOfRoom reports whether err means that there is not enough memory.
+func outOfRoom(err error) bool {
+	return err == errOverLimit || err == errNoWindow || errors.Is(err, ErrUpstreamFull)
+}
 
 // drain frees the blocks of finished events and dead owners.
 func (a *Allocator) drain() (int64, error) {
@@ -225,8 +248,9 @@ type counts struct {
 	retries        int64 // requests that came to RungRelease
 	ooms           int64 // requests that failed for want of memory
 	syncs          int64 // times that all parked blocks were waited for
-	upstreamAllocs int64 // segments taken
-	upstreamFrees  int64 // segments given back
+	upstreamAllocs int64 // segments and pages taken
+	upstreamFrees  int64 // and given back
+	pagesMoved     int64 // to other addresses
 	rungs          [numRungs]RungStat
 }
 

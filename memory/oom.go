@@ -151,7 +151,7 @@ func (c *climb) outOfMemory() *OutOfMemoryError {
 	e := &OutOfMemoryError{
 		Device: a.props.Name, Stream: c.t.stream, Pool: c.r.pool.String(),
 		Requested: c.r.size, Rounded: c.r.rounded, Asked: c.asked,
-		DeviceTotal: deviceTotal, DeviceFree: deviceFree, Limit: a.cfg.Limit,
+		DeviceTotal: deviceTotal, DeviceFree: deviceFree,
 		Reserved:    s.ReservedBytes.All.Current,
 		Allocated:   s.AllocatedBytes.All.Current,
 		Pending:     s.PendingBytes,
@@ -159,6 +159,9 @@ func (c *climb) outOfMemory() *OutOfMemoryError {
 		OtherFree:   s.ReservedBytes.All.Current - s.ActiveBytes.All.Current - own,
 		LargestFree: largest,
 		Rungs:       c.reports[:],
+	}
+	if limit := a.policy.Load().limit; limit < unlimited {
+		e.Limit = max(limit, 1) // 0 means none
 	}
 	if c.refused != errOverLimit {
 		e.Err = c.refused

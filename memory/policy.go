@@ -1,5 +1,11 @@
 package memory
 
+import (
+	"fmt"
+	"log/slog"
+	"math"
+)
+
 // The numbers of the policy. They are PyTorch's, so that what its users know
 // about segment counts and rounding holds here too.
 const (
@@ -48,42 +54,103 @@ func (p poolKind) String() string {
 	return "large"
 }
 
-// splits reports whether a block with that many bytes to spare is cut. In the
-// large pool a small remainder stays with the block: cut off, it would serve
-// no request of that pool and keep its neighbours from joining.
-func (p poolKind) splits(remainder int64) bool {
-	if p == smallPool {
-		return remainder >= minBlockSize
-	}
-	return remainder > smallLimit
+// policy is what a Config comes to on one device. It does not change; new
+// settings make a new one.
+type policy struct {
+	Settings
+	limit  int64 // of the bytes held; unlimited for none
+	paged  bool  // segments are runs of pages
+	rounds bool  // some sizes round up to more than minBlockSize
+	large  int64 // size of a segment that large requests share
 }
+
+// unlimited is the limit of an allocator that has none.
+const unlimited = math.MaxInt64
+
+// newPolicy returns the policy of cfg on a device of that much memory, which
+// only a fraction of it asks for.
+func newPolicy(cfg *Config, props Props, total func() (int64, error)) (*policy, error) {
+	if err := cfg.Settings.Validate(); err != nil {
+		return nil, err
+	}
+	p := &policy{Settings: cfg.Settings, limit: unlimited, rounds: cfg.Settings.rounds(), large: cfg.Settings.largeSegment()}
+	p.paged = props.VirtualMemory && cfg.Settings.Expandable != ExpandableOff
+	if cfg.Settings.Expandable == ExpandableOn && !props.VirtualMemory {
+		slog.Warn("memory: a setting has no effect", "key", "expandable_segments", "device", props.Name,
+			"reason", "the device has no virtual memory")
+	}
+	if cfg.Limit > 0 {
+		p.limit = cfg.Limit
+	}
+	if f := cfg.Settings.MemoryFraction; f != 0 {
+		n, err := total()
+		if err != nil {
+			return nil, fmt.Errorf("memory: %s: total memory: %w", props.Name, err)
+		}
+		p.limit = min(p.limit, int64(max(f, 0)*float64(n)))
+	}
+	return p, nil
+}
+
+// addresses returns how many bytes of addresses an arena gets on a device of
+// that much memory, usual where the settings do not say.
+func (p *policy) addresses(total, usual int64) int64 {
+	if p.ExpandableReserve == (Reserve{}) {
+		return usual
+	}
+	return p.ExpandableReserve.Of(total)
+}
+
+// pageSize returns the size of a page of the device: of the driver's, and no
+// less than a small segment.
+func pageSize(props Props) int64 { return max(props.Granularity, smallSegment) }
 
 // request is one call of Alloc on its way through the allocator.
 type request struct {
 	size    int64 // what the caller asked for, 0 < size <= maxRequest
 	rounded int64 // what a block must have
+	most    int64 // blocks of this size or more are too good for it
+	split   int64 // from so many bytes to spare on a block is cut
 	pool    poolKind
 	tag     Tag
 }
 
-func newRequest(size int64, tag Tag) request {
-	r := request{size: size, rounded: roundUp(size, minBlockSize), pool: largePool, tag: tag}
+func (p *policy) request(size int64, tag Tag) request {
+	r := request{size: size, rounded: roundUp(size, minBlockSize), most: math.MaxInt64, split: minBlockSize, pool: largePool, tag: tag}
+	if p.rounds {
+		r.rounded = p.rounded(size)
+	}
 	if r.rounded <= smallLimit {
 		r.pool = smallPool
+		return r
+	}
+	if p.paged {
+		return r
+	}
+	// In a large segment a small remainder stays with the block: cut off, it
+	// would serve no request of that pool and keep its neighbours from joining.
+	r.split = smallLimit + 1
+	switch whole := p.MaxSplitSize; {
+	case whole == 0:
+	case r.rounded < whole:
+		r.most = whole
+	default:
+		r.split = math.MaxInt64
+		r.most = r.rounded + max(p.MaxNonSplitRounding, p.large)
 	}
 	return r
 }
 
-// growth returns the size of the segment that is taken upstream for r under a
-// limit, 0 for none. Where the usual size of a large segment would be a good
-// part of the limit it is no larger than needed: it would keep the small pool
-// and other streams from ever getting their share.
-func (r *request) growth(limit int64) int64 {
+// growth returns the size of the segment that is taken upstream for r. Where
+// the usual size of a large segment would be a good part of the limit it is no
+// larger than needed: it would keep the small pool and other streams from ever
+// getting their share.
+func (p *policy) growth(r *request) int64 {
 	switch {
 	case r.pool == smallPool:
 		return smallSegment
-	case r.rounded < ownSegment && (limit == 0 || limit >= limitShare*largeSegment):
-		return largeSegment
+	case r.rounded < ownSegment && !p.paged && p.limit/limitShare >= p.large:
+		return max(p.large, r.leastGrowth())
 	}
 	return r.leastGrowth()
 }

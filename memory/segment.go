@@ -52,7 +52,7 @@ func (a *Allocator) pledge(size int64) error {
 	if a.closed {
 		return ErrClosed
 	}
-	if a.cfg.Limit > 0 && a.held()+size > a.cfg.Limit {
+	if size > a.policy.Load().limit-a.held() {
 		return errOverLimit
 	}
 	a.pledged += size
@@ -86,8 +86,9 @@ func (a *Allocator) settle() uint64 {
 
 // release gives cached segments without a block in use back to the upstream,
 // until that makes at least target bytes or there are no more. It returns how
-// many it made. A segment that the upstream refuses stays in the cache.
-func (a *Allocator) release(target int64) (gained int64, err error) {
+// many it made. With runs, whole free pages count as segments too. A segment
+// that the upstream refuses stays in the cache.
+func (a *Allocator) release(target int64, runs bool) (gained int64, err error) {
 	for _, t := range a.directory.Load().tables {
 		if gained >= target {
 			break
@@ -95,6 +96,11 @@ func (a *Allocator) release(target int64) (gained int64, err error) {
 		bytes, failed := a.releaseFrom(t, target-gained)
 		gained += bytes
 		err = errors.Join(err, failed)
+		if runs && gained < target {
+			bytes, failed = a.releaseRuns(t, target-gained)
+			gained += bytes
+			err = errors.Join(err, failed)
+		}
 	}
 	return gained, err
 }
@@ -167,4 +173,69 @@ func (a *Allocator) takeBack(t *table, s segment) {
 	a.returning -= s.size
 	i, b := t.attach(s.base, s.size, s.pool)
 	t.bins[s.pool].insert(&t.records, i, b)
+}
+
+// takeSegment takes a whole free segment of another stream: an idle one, or
+// with busy one whose last work c's stream then waits for on the device.
+func (c *climb) takeSegment(busy bool) (Block, error) {
+	a := c.a
+	if err := a.observeIdle(c.t); err != nil {
+		return Block{}, err
+	}
+	tables := a.lockAll()
+	from, slot := a.spareSegment(c.t, &c.r, tables, busy)
+	if from == nil {
+		a.unlockAll(tables)
+		return Block{}, errNoWindow
+	}
+	head := from.records.at(from.segments[slot].head)
+	idle, freedAt := a.isIdle(from, head), head.freedAt()
+	s := from.detach(slot)
+	if !idle {
+		a.depart([]segment{s})
+		a.unlockAll(tables)
+		err := a.follow(c.t.stream, []*table{from})
+		tables = a.lockAll()
+		a.returning -= s.size
+		a.land()
+		if err != nil || a.closed {
+			i, b := from.attach(s.base, s.size, s.pool)
+			b.setFreedAt(freedAt)
+			from.bins[s.pool].insert(&from.records, i, b)
+			a.unlockAll(tables)
+			if err == nil {
+				err = ErrClosed
+			}
+			return Block{}, err
+		}
+	}
+	i, b := c.t.attach(s.base, s.size, s.pool)
+	if !idle {
+		c.t.clock++
+		b.setFreedAt(c.t.clock)
+	}
+	c.t.carve(i, b, &c.r)
+	a.unlockOthers(c.t, tables)
+	return a.hand(c.t, i), nil
+}
+
+// spareSegment returns the smallest whole free segment of another table that
+// holds r, nil if there is none. All locks are held.
+func (a *Allocator) spareSegment(t *table, r *request, tables []*table, busy bool) (from *table, slot uint32) {
+	least := r.most
+	for _, other := range tables {
+		if other == t {
+			continue
+		}
+		for n := range other.segments {
+			s := &other.segments[n]
+			if s.pool != r.pool || s.size < r.rounded || s.size >= least || !other.detachable(uint32(n)) {
+				continue
+			}
+			if busy || a.isIdle(other, other.records.at(s.head)) {
+				from, slot, least = other, uint32(n), s.size
+			}
+		}
+	}
+	return from, slot
 }

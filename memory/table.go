@@ -18,8 +18,9 @@ type table struct {
 
 	records  records
 	bins     [numPools]bins
-	segments []segment // slots; a vacant one has size 0
-	vacant   []uint32  // the vacant slots
+	segments []segment       // slots; a vacant one has size 0
+	vacant   []uint32        // the vacant slots
+	runs     [numPools]int64 // segments that are runs of pages
 
 	books books
 	tags  [maxTags]counter // requested bytes of active blocks
@@ -28,6 +29,9 @@ type table struct {
 	parked  int         // blocks in stateParked
 	queues  []*useQueue // the events that they wait for
 	settled sync.Cond   // on mu: some queue is no longer busy
+
+	clock uint64 // frees so far: the time of idle memory
+	idle  idle   // up to which time its work is known to be done
 
 	mark   int64 // active bytes above which the device's peak may be passed; see peaks.go
 	closed bool  // by Close; then there are no records and no segments
@@ -39,19 +43,22 @@ func newTable(id uint32, s cuda.Stream) *table {
 	return t
 }
 
-// segment is a range that one call upstream returned. Blocks tile it.
+// segment is a range that one call upstream returned, or a run of pages (see
+// run.go). Blocks tile it.
 type segment struct {
-	base cuda.DevicePtr
-	size int64
-	head uint32 // the block at base; it never changes, since a split keeps the front and a merge too
-	pool poolKind
+	base  cuda.DevicePtr
+	size  int64
+	head  uint32 // the block at base; a split keeps the front, and a merge too
+	last  uint32 // the block at the end
+	pool  poolKind
+	arena *arena // of a run; nil for a range from upstream
 }
 
 // take finds a free block for r and makes it live. It returns 0 if there is
 // none.
 func (t *table) take(r *request) uint32 {
 	bins := &t.bins[r.pool]
-	i := bins.find(&t.records, r.rounded)
+	i := bins.find(&t.records, r.rounded, r.most)
 	if i != 0 {
 		b := t.records.at(i)
 		bins.remove(&t.records, b)
@@ -66,7 +73,7 @@ func (t *table) carve(i uint32, b *block, r *request) {
 	spare := b.size - r.rounded
 	wasWhole := b.whole()
 	switch {
-	case r.pool.splits(spare):
+	case spare >= r.split:
 		t.split(i, b, r.rounded)
 		if wasWhole {
 			t.books[inactiveSplit].add(r.pool, 1)
@@ -93,8 +100,11 @@ func (t *table) split(i uint32, b *block, size int64) {
 	tail.ptr, tail.size = b.ptr+cuda.DevicePtr(size), b.size-size
 	tail.segment, tail.pool, tail.state = b.segment, b.pool, stateFree
 	tail.prev, tail.next = i, b.next
+	tail.setFreedAt(b.freedAt())
 	if b.next != 0 {
 		t.records.at(b.next).prev = j
+	} else {
+		t.segments[b.segment].last = j
 	}
 	b.next, b.size = j, size
 	t.bins[b.pool].insert(&t.records, j, tail)
@@ -114,7 +124,9 @@ func (t *table) give(i uint32, b *block) {
 	t.books[activeBytes].sub(p, b.size)
 	t.books[requestedBytes].sub(p, b.requested)
 	t.tags[b.tag].sub(b.requested)
-	b.state, b.requested, b.tag = stateFree, 0, Untagged
+	t.clock++
+	b.state, b.tag = stateFree, Untagged
+	b.setFreedAt(t.clock)
 	t.coalesce(i, b)
 }
 
@@ -157,9 +169,12 @@ func (t *table) coalesce(i uint32, b *block) {
 func (t *table) merge(i uint32, b, next *block) {
 	gone := b.next
 	b.size += next.size
+	b.setFreedAt(max(b.freedAt(), next.freedAt()))
 	b.next = next.next
 	if b.next != 0 {
 		t.records.at(b.next).prev = i
+	} else {
+		t.segments[b.segment].last = i
 	}
 	t.records.put(gone)
 }
@@ -167,14 +182,8 @@ func (t *table) merge(i uint32, b, next *block) {
 // attach makes a range from upstream a segment of one free block, in no bin.
 func (t *table) attach(base cuda.DevicePtr, size int64, p poolKind) (uint32, *block) {
 	i, b := t.records.get()
-	slot := uint32(len(t.segments))
-	if n := len(t.vacant); n > 0 {
-		slot = t.vacant[n-1]
-		t.vacant = t.vacant[:n-1]
-	} else {
-		t.segments = append(t.segments, segment{})
-	}
-	t.segments[slot] = segment{base: base, size: size, head: i, pool: p}
+	slot := t.newSlot()
+	t.segments[slot] = segment{base: base, size: size, head: i, last: i, pool: p}
 	b.ptr, b.size, b.segment, b.pool, b.state = base, size, slot, p, stateFree
 	return i, b
 }
@@ -189,10 +198,11 @@ func (t *table) detach(slot uint32) segment {
 	return s
 }
 
-// detachable reports whether a slot has a segment that is one free block.
+// detachable reports whether a slot has a segment from upstream that is one
+// free block.
 func (t *table) detachable(slot uint32) bool {
 	s := &t.segments[slot]
-	if s.size == 0 {
+	if s.size == 0 || s.arena != nil {
 		return false
 	}
 	b := t.records.at(s.head)

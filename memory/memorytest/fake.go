@@ -218,11 +218,11 @@ func (f *Fake) Used() int64 {
 	return f.used
 }
 
-// segments is the number of plain allocations.
-func (f *Fake) segments() int64 {
+// held returns the number of plain allocations and that of pages.
+func (f *Fake) held() (allocs, pages int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return int64(len(f.allocs))
+	return int64(len(f.allocs)), int64(len(f.pages))
 }
 
 // LiveEvents is the number of events that were not destroyed.

@@ -43,6 +43,7 @@ func failEach(t *testing.T, open func(t *testing.T) Target, ops []Op, call Call,
 		done := fake.PendingFailures() > 0 // all this makes no n calls
 		fake.cancelFailures()
 		m.finish()
+		require.NoError(t, target.Allocator.Close())
 		if !done {
 			// An event that could not be destroyed stays: nobody can.
 			lost := 0
@@ -51,7 +52,6 @@ func failEach(t *testing.T, open func(t *testing.T) Target, ops []Op, call Call,
 			}
 			require.LessOrEqual(t, fake.LiveEvents(), lost, "events left after call %d failed, a %v", n, *failed)
 		}
-		require.NoError(t, target.Allocator.Close())
 		require.Zero(t, fake.Used())
 		if done {
 			return

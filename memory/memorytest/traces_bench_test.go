@@ -32,7 +32,8 @@ var settings = []struct {
 }{
 	// A GC beside the work starts when it will: without, counts and bytes are
 	// the same in each run.
-	{"classic", memory.Config{NoBackgroundGC: true}},
+	{"pages", memory.Config{NoBackgroundGC: true}},
+	{"segments", memory.Config{NoBackgroundGC: true, Settings: memory.Settings{Expandable: memory.ExpandableOff}}},
 }
 
 // minTimed is the least number of pairs that are timed: below, the clock costs
