@@ -116,13 +116,23 @@ func (a *Allocator) overHardBudget(size int64) bool {
 }
 
 // overPeak returns by how many bytes a growth for r would go past the peak of
-// the live bytes, r included, and the hard budget: that much of the cache lies
-// idle in shapes that nobody asks for.
-func (a *Allocator) overPeak(r request) int64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	peak := max(a.pacer.peakLive, a.moment().current+r.rounded)
-	return a.held() + a.policy.Load().growth(&r) - peak - a.pacer.hard()
+// the live bytes, r included, and what the cache may have beyond it: that much
+// lies idle in shapes that nobody asks for.
+//
+// What was abandoned was perhaps not live at the peak of what was active. So
+// the peak counts without it, or is L.
+func (a *Allocator) overPeak(r *request) int64 {
+	tables := a.lockAll()
+	defer a.unlockAll(tables)
+	a.observePeaks(tables)
+	peak, now := a.peaks.books[activeBytes][allPools], r.rounded
+	for _, t := range tables {
+		peak -= t.waste.bytes
+		now += t.books[activeBytes][allPools].current()
+	}
+	peak = max(peak, now, a.pacer.peakLive)
+	p := a.policy.Load()
+	return a.held() + p.growth(r) - peak - p.slack(peak, a.pacer.hard())
 }
 
 // collect runs the Go garbage collector, frees what it let go of and sets L.

@@ -170,7 +170,7 @@ func (c *climb) search() (Block, bool) {
 func (c *climb) grow(rung Rung) (Block, error) {
 	switch {
 	case rung == RungGrow:
-		if over := c.a.overPeak(c.r); over > 0 {
+		if over := c.a.overPeak(&c.r); over > 0 {
 			if err := c.release(over); err != nil {
 				return Block{}, err
 			}

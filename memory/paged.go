@@ -15,7 +15,7 @@ func (c *climb) enlargePages(rung Rung) (Block, error) {
 	case RungReuse:
 		return c.fromPages(means{})
 	case RungGrow:
-		if c.a.overPeak(c.r) > 0 {
+		if c.a.overPeak(&c.r) > 0 {
 			if b, err := c.fromPages(means{busy: true, move: true}); err == nil || !outOfRoom(err) {
 				return b, err
 			}

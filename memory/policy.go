@@ -28,6 +28,15 @@ const (
 	// limitShare is how many of them must fit a limit for that size to be used.
 	limitShare = 8
 
+	// minPageSlack and pageSlackShare say how far pages may be reserved past the peak of
+	// the live bytes before they are moved together rather than more of them
+	// mapped: an eighth, and 32 MiB. Of the serving trace on 4 streams, in
+	// driver calls for 1000 allocations: nothing beyond the peak reserved 1.03
+	// times the live bytes at 8.4 calls, a twentieth 1.05 at 3.3, an eighth
+	// 1.11 at 2.3, a fifth 1.20 at 0.5.
+	minPageSlack   = 32 << 20
+	pageSlackShare = 8
+
 	// From ownSegment on a request gets a segment of its own, rounded up to
 	// segmentRounding: the page size of the devices we know.
 	ownSegment      = 10 << 20
@@ -153,6 +162,16 @@ func (p *policy) growth(r *request) int64 {
 		return max(p.large, r.leastGrowth())
 	}
 	return r.leastGrowth()
+}
+
+// slack returns how many bytes may be reserved beyond the peak of the live
+// bytes. Segments cannot be moved, only given back and taken again, so those
+// have all of the hard budget.
+func (p *policy) slack(peak, hard int64) int64 {
+	if !p.paged {
+		return hard
+	}
+	return min(max(peak/pageSlackShare, minPageSlack), hard)
 }
 
 // leastGrowth returns the size of the smallest segment that holds r: what is
