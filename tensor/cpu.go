@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -22,7 +24,15 @@ type cpuBackend struct {
 var cpuDevice atomic.Pointer[Device]
 
 var openCPU = sync.OnceValue(func() *Device {
-	d, err := NewCPU(memory.Config{})
+	var cfg memory.Config
+	var err error
+	if cfg.Settings, err = memory.SettingsFromEnv(os.LookupEnv); err != nil {
+		err = fmt.Errorf("tensor: open cpu: %w", err)
+	}
+	var d *Device
+	if err == nil {
+		d, err = NewCPU(cfg)
+	}
 	if err != nil {
 		d = &Device{name: "cpu", err: err}
 		d.stream = &Stream{dev: d}
@@ -49,8 +59,9 @@ func NewHostBackend(up memory.Upstream, ops *kernels.Table) Backend {
 	return &cpuBackend{upstream: up, table: ops}
 }
 
-// CPU returns the CPU as a device. Where it could not be opened, every op on it
-// reports why.
+// CPU returns the CPU as a device. Its allocator has the settings of the
+// environment; see [memory.SettingsFromEnv]. Where it could not be opened, every
+// op on it reports why.
 func CPU() *Device { return openCPU() }
 
 // SetThreads sets how many threads one op on the CPU may use; less than 1 brings

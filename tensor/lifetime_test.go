@@ -216,6 +216,27 @@ func TestLoopWithoutScopeStaysBounded(t *testing.T) {
 	require.LessOrEqual(t, d.Memory().Stats().ReservedBytes.All.Peak, peakLive+hardBudget+20<<20)
 }
 
+// TestMillionDroppedTensors: nobody releases any of them, and they fill the
+// device 30 times over. All their bytes come back before it is called full.
+func TestMillionDroppedTensors(t *testing.T) {
+	noGC(t)
+	const limit = 16 << 20
+	d := newDevice(t, func(c *memory.Config) { c.NoBackgroundGC, c.Limit = true, limit })
+	tensors := 1_000_000
+	if testing.Short() {
+		tensors /= 10
+	}
+	for range tensors {
+		require.NoError(t, tensor.Zeros(d, tensor.Float32, 100).Err())
+	}
+	const most = limit - 4<<20
+	x := tensor.Zeros(d, tensor.Float32, most/4)
+	require.NoError(t, x.Err())
+	stats := d.Memory().Stats()
+	require.Zero(t, stats.NumOOMs)
+	require.GreaterOrEqual(t, stats.GCReleased.Count, int64(tensors-limit/512))
+}
+
 // TestCleanupWaitsForOtherStreams: the net under a dropped tensor knows the
 // streams that read it.
 func TestCleanupWaitsForOtherStreams(t *testing.T) {
