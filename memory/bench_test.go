@@ -3,6 +3,7 @@ package memory_test
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -152,35 +153,47 @@ func BenchmarkStepTwoStreams(b *testing.B) {
 	report(b, b.N*slots)
 }
 
-// BenchmarkCollect is the GC rung, beside 100,000 live Go objects and 1,000
-// blocks whose owners are dead. xgc is its time over that of a bare
-// runtime.GC beside the same objects.
-func BenchmarkCollect(b *testing.B) {
-	const live, dead = 100_000, 1000
-	a := benchAllocator(b)
+// BenchmarkGCRung is the GC rung, beside 100,000 live Go objects and blocks
+// whose owners are dead. ms/rung is for 1,000 of those, us/dead what each of
+// another 100,000 adds. xgc is the former over a bare runtime.GC beside the same
+// objects.
+func BenchmarkGCRung(b *testing.B) {
+	defer memory.NoGC()()
+	const live, dead, more = 100_000, 1000, 100_000
+	_, a := device(b, memorytest.FakeConfig{Capacity: 64 << 30}, memory.Config{
+		NoBackgroundGC: true, SoftBudget: func(int64) int64 { return 64 << 30 }, // no GC but the rung's
+	})
 	objects := make([]*owner, live)
 	for i := range objects {
 		objects[i] = &owner{}
 		objects[i].self = objects[i]
 	}
-	for b.Loop() {
-		b.StopTimer()
+	rung := func(dead int) float64 {
 		for range dead {
 			dropped(b, a, 4096)
 		}
-		b.StartTimer()
-		if gained := a.Collect(); gained < (dead-1)*4096 {
+		start := time.Now()
+		if gained := a.Collect(); gained < int64(dead-1)*4096 {
 			b.Fatalf("the GC found %d bytes", gained)
 		}
+		return float64(time.Since(start).Nanoseconds())
 	}
-	rung := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
-	const bare = 10
-	start := time.Now()
-	for range bare {
+	var few, many, bare []float64
+	for b.Loop() {
+		few, many = append(few, rung(dead)), append(many, rung(dead+more))
+		start := time.Now()
 		runtime.GC()
+		bare = append(bare, float64(time.Since(start).Nanoseconds()))
 	}
-	b.ReportMetric(rung*bare/float64(time.Since(start).Nanoseconds()), "xgc")
+	b.ReportMetric(median(few)/1e6, "ms/rung")
+	b.ReportMetric((median(many)-median(few))/more/1e3, "us/dead")
+	b.ReportMetric(median(few)/median(bare), "xgc")
 	runtime.KeepAlive(objects)
+}
+
+func median(xs []float64) float64 {
+	slices.Sort(xs)
+	return xs[len(xs)/2]
 }
 
 // BenchmarkRandom has 32,768 live blocks of random sizes and frees and
