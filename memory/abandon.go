@@ -110,7 +110,7 @@ func (a *Allocator) freeAbandoned(handles []Handle) (n int, gained int64) {
 		gained += b.size
 		t.waste.blocks++
 		t.waste.bytes += b.size
-		t.end(b)
+		t.end(h.index, b, 0)
 		t.give(h.index, b)
 	}
 	return n, gained
@@ -133,7 +133,7 @@ func (a *Allocator) parkAbandoned(v visited) int64 {
 	if !v.claimed && t.claim(v.handle) != nil {
 		return 0
 	}
-	size, err := a.parkClaimed(t, v.handle, streams)
+	size, err := a.parkClaimed(t, v.handle, streams, 0)
 	if err != nil {
 		v.claimed = true
 		a.abandoned.put(v)

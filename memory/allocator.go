@@ -37,14 +37,18 @@ type Allocator struct {
 
 	policy    atomic.Pointer[policy]
 	directory atomic.Pointer[directory] // of the tables; stored with mu held
+	history   atomic.Pointer[history]   // nil while it is off; stored with all locks held
 	abandoned abandoned
+	stacks    stacks
+	lookups   atomic.Uint64 // searches of the large pool; counted only for reclaim
 
 	mu       sync.Mutex // the device lock; guards all below
 	settled  sync.Cond  // on mu: inflight fell to 0
 	closed   bool
 	segments pooled
-	reserved pooled // bytes, with those that are on their way back
-	peaks    sums   // of the sums over all tables
+	reserved pooled  // bytes, with those that are on their way back
+	oversize counter // segments of policy.whole bytes or more
+	peaks    sums    // of the sums over all tables
 	// What is under way upstream, by goroutines that dropped the lock.
 	pledged   int64 // bytes that were asked for
 	strays    []stray
@@ -53,10 +57,15 @@ type Allocator struct {
 	progress  uint64 // goes up when one of them left room for others
 	pacer     pacer
 	counts    counts
+	hooks     hooks
 
 	arenas [numPools]arena // where there is virtual memory
 	runs   [numPools]int64 // of segments, those that are runs of pages
 	survey survey
+
+	pools     []*Pool                       // private ones that are not closed
+	capturing atomic.Pointer[[]cuda.Stream] // streams that record a graph; stored with mu held
+	deferred  []deferred                    // blocks whose free waits for the end of that
 }
 
 // New returns an allocator over up.
@@ -82,7 +91,7 @@ func New(up Upstream, cfg Config) (*Allocator, error) {
 	a.settled.L = &a.mu
 	a.abandoned.settled.L = &a.abandoned.mu
 	a.pacer.soft = max(cfg.SoftBudget(0), 0)
-	a.directory.Store(newDirectory(nil))
+	a.directory.Store(newDirectory(nil, nil))
 	register(a)
 	return a, nil
 }
@@ -101,6 +110,12 @@ func (a *Allocator) Props() Props { return a.props }
 // The error is an [*OutOfMemoryError], a [*RequestError], [ErrClosed], or a
 // fault of the upstream as it came.
 func (a *Allocator) Alloc(size int64, s cuda.Stream, tag Tag) (Block, error) {
+	return a.alloc(nil, a.directory.Load(), size, s, tag)
+}
+
+// alloc is Alloc from a private pool, or with nil from none, whose directory it
+// is given.
+func (a *Allocator) alloc(p *Pool, d *directory, size int64, s cuda.Stream, tag Tag) (Block, error) {
 	if size == 0 {
 		return Block{}, nil
 	}
@@ -110,16 +125,22 @@ func (a *Allocator) Alloc(size int64, s cuda.Stream, tag Tag) (Block, error) {
 	if a.abandoned.any() {
 		a.drainAbandoned(false)
 	}
-	t := a.directory.Load().ofStream(s)
+	t := d.ofStream(s)
 	if t == nil {
 		var err error
-		if t, err = a.newTable(s); err != nil {
+		if t, err = a.newTable(s, p); err != nil {
 			return Block{}, err
 		}
 	}
 	r := a.policy.Load().request(size, tag)
+	if h := a.history.Load(); h != nil && h.sample() {
+		r.stack = a.stacks.capture(h.Skip+1, h.Depth) // alloc is called by Alloc
+	}
+	if p != nil {
+		p.adapt(&r)
+	}
 	t.mu.Lock()
-	if t.parked > 0 {
+	if t.parked > 0 && !a.captures(s) {
 		t.mu.Unlock()
 		if _, err := a.drainUses(t, false); err != nil {
 			return Block{}, err
@@ -169,9 +190,13 @@ func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
 		}
 		return a.handleError(h, ErrForeignBlock)
 	}
+	var stack stackID
+	if y := a.history.Load(); y != nil && y.Stacks == AllStacks && y.Events > 0 {
+		stack = a.stacks.capture(y.Skip, y.Depth)
+	}
 	if len(usedOn) > 0 {
 		if streams := a.foreignUses(t, usedOn); len(streams) > 0 {
-			return a.handleError(h, a.freeAfter(t, h, streams))
+			return a.handleError(h, a.freeAfter(t, h, streams, stack))
 		}
 	}
 	t.mu.Lock()
@@ -180,7 +205,7 @@ func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
 		t.mu.Unlock()
 		return a.handleError(h, err)
 	}
-	t.end(b)
+	t.end(h.index, b, stack)
 	t.give(h.index, b)
 	t.mu.Unlock()
 	if invariants.Enabled {
@@ -202,23 +227,32 @@ func (a *Allocator) handleError(h Handle, err error) error {
 }
 
 // newTable returns the table of a stream that is new.
-func (a *Allocator) newTable(s cuda.Stream) (*table, error) {
+func (a *Allocator) newTable(s cuda.Stream, p *Pool) (*table, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, ErrClosed
 	}
 	d := a.directory.Load()
-	if t := d.ofStream(s); t != nil {
+	own := d
+	if p != nil {
+		own = p.directory.Load()
+	}
+	if t := own.ofStream(s); t != nil {
 		return t, nil
 	}
-	t := newTable(tableIDs.Add(1), s)
+	t := newTable(tableIDs.Add(1), s, p)
+	t.history = a.history.Load()
+	t.lookups = &a.lookups
 	lockTables(d.tables)
 	a.observePeaks(d.tables)
 	all := d.with(t)
 	a.observePeaks(all.tables)
 	unlockTables(d.tables)
 	a.directory.Store(all)
+	if p != nil {
+		p.directory.Store(own.with(t))
+	}
 	a.markTables()
 	return t, nil
 }
@@ -254,7 +288,7 @@ func unlockTables(tables []*table) {
 func (a *Allocator) EmptyCache() error {
 	a.drainAbandoned(true)
 	_, err := a.waitForUses()
-	_, failed := a.release(maxRequest, true)
+	_, failed := a.release(a.everybodys(), maxRequest, true)
 	return errors.Join(err, failed, a.releaseMemory(nil, nil))
 }
 

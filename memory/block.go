@@ -62,7 +62,8 @@ type block struct {
 	bin        uint16 // only while free
 	state      state
 	pool       poolKind
-	tag        Tag // only while live, leaving or parked
+	tag        Tag  // only while live, leaving or parked
+	oversize   bool // only while live or leaving: of policy.whole bytes or more
 }
 
 // A record is no more than one cache line.

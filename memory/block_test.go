@@ -38,7 +38,7 @@ func TestRecordKeepsItsGeneration(t *testing.T) {
 }
 
 func TestDirectory(t *testing.T) {
-	d := newDirectory(nil)
+	d := newDirectory(nil, nil)
 	assert.Nil(t, d.ofID(1))
 	assert.Nil(t, d.ofStream(0))
 	var streams []cuda.Stream
@@ -46,7 +46,7 @@ func TestDirectory(t *testing.T) {
 		s := cuda.Stream(n * 4096)
 		streams = append(streams, s)
 		before := d
-		d = d.with(newTable(uint32(1000+3*n), s))
+		d = d.with(newTable(uint32(1000+3*n), s, nil))
 		assert.Nil(t, before.ofStream(s), "a directory never changes")
 	}
 	for n, s := range streams {

@@ -19,7 +19,7 @@ import (
 //     nothing else.
 //   - A parked block has as many uses as queues have entries for it, at least
 //     one; no other block has any.
-//   - Every record is in a segment or unused.
+//   - Every record is in a segment or unused. A free block has no note.
 //   - A run's pages are mapped and know it, and two runs of one table never
 //     touch. No other page is mapped, but those in transit.
 //   - Each counter is what the walk adds up. In each pool requested <= active,
@@ -53,6 +53,7 @@ func (a *Allocator) check() error {
 	c.equal("reserved bytes", a.reserved[allPools].current(), reserved)
 	if a.returning == 0 {
 		c.equal("segments", a.segments[allPools].current(), segments)
+		c.equal("oversize segments", a.oversize.current(), c.oversize)
 		for p := range numPools {
 			c.equalNamed(func() string { return fmt.Sprintf("reserved bytes of the %v pool", p) }, a.reserved[p].current(), c.reserved[p])
 		}
@@ -66,6 +67,7 @@ type checker struct {
 	segments []segment
 	reserved [numPools + 1]int64
 	pages    [numPools]int // in runs
+	oversize int64         // segments
 }
 
 func (c *checker) fault(format string, args ...any) {
@@ -176,6 +178,9 @@ func (c *checker) segment(t *table, slot uint32, w *walk) {
 			c.fault("block %#x: free beside a free neighbour", b.ptr)
 		}
 		c.block(i, b, w)
+		if b.state == stateFree && t.notes.at(i) != (note{}) {
+			c.fault("block %#x: free, but the history has a note of it", b.ptr)
+		}
 		at += cuda.DevicePtr(b.size)
 		if at > s.base+cuda.DevicePtr(s.size) {
 			c.fault("segment %#x: block %#x reaches past the end", s.base, b.ptr)
@@ -186,9 +191,12 @@ func (c *checker) segment(t *table, slot uint32, w *walk) {
 	if at != s.base+cuda.DevicePtr(s.size) || prev != s.last {
 		c.fault("segment %#x of %d bytes: its blocks end at %#x with %d, not %d", s.base, s.size, at, prev, s.last)
 	}
-	if s.arena != nil {
+	switch {
+	case s.arena != nil:
 		w.runs[s.pool]++
 		c.run(t, slot, s)
+	case s.oversize:
+		c.oversize++
 	}
 }
 
@@ -199,6 +207,12 @@ func (c *checker) block(i uint32, b *block, w *walk) {
 		c.fault("block %#x: %v, and in a bin: %t", b.ptr, b.state, w.inBin[i])
 	}
 	delete(w.inBin, i)
+	if b.oversize {
+		w.sums.oversize++
+		if b.state != stateLive && b.state != stateLeaving {
+			c.fault("block %#x: %v, and oversize", b.ptr, b.state)
+		}
+	}
 	switch b.state {
 	case stateFree:
 		if b.freedAt() > w.clock || b.uses != 0 {
@@ -266,6 +280,7 @@ func (c *checker) books(t *table, w *walk) {
 	for i := range now.tags {
 		c.equalNamed(func() string { return fmt.Sprintf("stream %#x, tag %v", t.stream, Tag(i)) }, now.tags[i], w.sums.tags[i])
 	}
+	c.equalNamed(func() string { return fmt.Sprintf("stream %#x, oversize blocks", t.stream) }, now.oversize, w.sums.oversize)
 	c.equalNamed(func() string { return fmt.Sprintf("stream %#x, parked blocks", t.stream) }, int64(t.parked), int64(w.parked))
 	for p := range numPools {
 		b := func(f family) int64 { return now.books[f][p] }

@@ -73,6 +73,10 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"tag", func(_ *Allocator, _ *table, live, _, _ *block) { live.tag = Workspace }, "tag workspace: booked 0, counted 1000"},
 		{"reserved", func(a *Allocator, _ *table, _, _, _ *block) { a.reserved.add(smallPool, 512) }, "reserved bytes: booked 2097664, counted 2097152"},
 		{"segments", func(a *Allocator, _ *table, _, _, _ *block) { a.segments.add(smallPool, 1) }, "segments: booked 2, counted 1"},
+		{"oversize", func(_ *Allocator, _ *table, live, _, _ *block) { live.oversize = true }, "oversize blocks: booked 0, counted 1"},
+		{"oversize of a free block", func(_ *Allocator, _ *table, _, free, _ *block) { free.oversize = true }, "free, and oversize"},
+		{"oversize blocks", func(_ *Allocator, t *table, _, _, _ *block) { t.oversize.add(1) }, "oversize blocks: booked 1, counted 0"},
+		{"oversize segments", func(a *Allocator, _ *table, _, _, _ *block) { a.oversize.add(1) }, "oversize segments: booked 1, counted 0"},
 		{"overlap", func(_ *Allocator, t *table, _, _, _ *block) {
 			t.segments = append(t.segments, t.segments[0])
 		}, "overlaps segment"},

@@ -10,19 +10,24 @@ import (
 // directory finds an allocator's tables with no lock. It is immutable: a new
 // table makes a new directory. See doc.go.
 type directory struct {
+	owner    *Pool    // whose tables are found by stream; nil for those of no pool
 	tables   []*table // in order of id, the order of their locks
 	byStream []*table // open addressing; at most half full, so that a search ends
 	byID     []*table // the same
 }
 
 // noTables is the directory of an allocator that was closed.
-var noTables = newDirectory(nil)
+var noTables = newDirectory(nil, nil)
 
-func newDirectory(tables []*table) *directory {
+// newDirectory returns a directory that finds by stream the tables of a private
+// pool, or with nil those of none.
+func newDirectory(tables []*table, owner *Pool) *directory {
 	size := 2 << bits.Len(uint(len(tables)))
-	d := &directory{tables: tables, byStream: make([]*table, size), byID: make([]*table, size)}
+	d := &directory{owner: owner, tables: tables, byStream: make([]*table, size), byID: make([]*table, size)}
 	for _, t := range tables {
-		put(d.byStream, hashStream(t.stream), t)
+		if t.pool == owner && !t.retired.Load() {
+			put(d.byStream, hashStream(t.stream), t)
+		}
 		put(d.byID, uint(t.id), t)
 	}
 	return d
@@ -30,7 +35,7 @@ func newDirectory(tables []*table) *directory {
 
 // with returns a directory that has t too.
 func (d *directory) with(t *table) *directory {
-	return newDirectory(append(d.tables[:len(d.tables):len(d.tables)], t))
+	return newDirectory(append(d.tables[:len(d.tables):len(d.tables)], t), d.owner)
 }
 
 // ofStream returns the table of a stream, nil if it has none yet.

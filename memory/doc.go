@@ -27,6 +27,8 @@
 //
 //	Allocator  the device: reserved bytes, limit, pacer, directory   allocator.go
 //	directory  finds a table by stream or id, without a lock          directory.go
+//	hooks      functions of the user's                                hooks.go
+//	Pool       tables that share memory with nobody else              pool.go, capture.go
 //	policy     what the settings come to; a request                   policy.go, settings*.go
 //	table      blocks of a stream: take, give, split, coalesce        table.go
 //	records    the block records, in chunks that never move           block.go
@@ -39,10 +41,16 @@
 //	survey     finds the best window of pages for a request           plan.go
 //	haul       brings the pages of a window together                  haul.go, paged.go
 //	pacer      decides when the Go GC runs                            garbage.go
+//	reclaim    gives back what was not used of late                   reclaim.go
 //	climb      one request on its way up the ladder                   ladder.go
 //	books      counters of a table, summed up by Stats                counter.go, stats.go
 //	sums       peaks of what several tables count together            peaks.go
 //	checker    the walk that says what must hold                      check.go
+//	draft      a snapshot: all segments and blocks, as one moment     snapshot.go, snapshot_draft.go
+//	history    the latest events, in a ring                           history.go
+//	notes      what a history knows of a table's blocks               notes.go
+//	stacks     who called Alloc, each stack once                      stacks.go
+//	tally      who owns how much                                      owners.go
 //
 // Records have no pointers and link each other by index, so the Go garbage
 // collector never looks at them. A handle is {table, index, generation}: Free
@@ -95,7 +103,8 @@
 //  1. drain: free the blocks of finished events and of dead owners.
 //  2. reuse: take idle memory of other streams where it lies: a window with
 //     nothing missing, or a whole free segment.
-//  3. grow: take the missing pages, or a segment, upstream. If that would take
+//  3. grow: take the missing pages, or a segment, upstream. Past GCThreshold
+//     segments that were not used of late go back first. If it would take
 //     reserved past L + hard, wait for a Go GC first, and search. If it would
 //     still go past the peak of L + hard, move pages, or release that much.
 //  4. follow: as reuse, with memory whose last work is not done.
@@ -104,7 +113,17 @@
 //     smallest segment that will do if one of the usual size does not fit.
 //  7. wait: for the events of all parked blocks; search, then as 5 or 6.
 //  8. collect: wait for a Go GC; search, then as 5 or 6.
-//  9. *OutOfMemoryError, which says what each rung gained.
+//  9. hooks: call the user's functions (OnShortage); search, then as 5 or 6.
+//  10. *OutOfMemoryError, which says what each rung gained.
+//
+// # Private pools
+//
+// A [Pool] has tables of its own, one a stream, which share memory with each
+// other and with nobody else: nothing is taken over, moved or given back between
+// them and the rest while it is open. Its requests may have the cache of the rest
+// given back upstream, and it may lend free blocks to requests that would fail.
+// While a stream is captured into a graph, requests on it only take new memory
+// (grow), and frees that have to wait for it are kept until the end: capture.go.
 //
 // # Garbage
 //
@@ -122,10 +141,12 @@
 //
 // # Locks
 //
-// The device lock, then the locks of tables in order of their ids. The locks
-// of the abandoned queue and of the GC's runner are held with no other. No call
-// upstream, no Go GC and no user's function runs while a lock is held; what
-// such a call needs is set aside under the lock first (pledged, returning,
-// leaving, busy), so that the books are right at any moment
+// The device lock, then the locks of tables in order of their ids, then that of
+// the history's ring: an event is noted under the lock of the table that it
+// changes, so that the events at one address are in order. The locks of the
+// abandoned queue, of the table of stacks and of the GC's runner are held with
+// no other. No call upstream, no Go GC and no user's function runs while a lock
+// is held; what such a call needs is set aside under the lock first (pledged,
+// returning, leaving, busy), so that the books are right at any moment
 // (TestNoLockIsHeldUpstream).
 package memory

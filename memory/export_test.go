@@ -22,8 +22,11 @@ func HardBudget(live int64) int64 { return 2 * softBudget(live) }
 // FormatSize is formatSize.
 var FormatSize = formatSize
 
-// NumRungs is the number of rungs.
-const NumRungs = int(numRungs)
+// NumRungs is the number of rungs, NumTried that of a request without hooks.
+const (
+	NumRungs = int(numRungs)
+	NumTried = int(RungHooks)
+)
 
 // NoGC switches the Go garbage collector's own pacing off until the function
 // that it returns is called.

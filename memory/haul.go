@@ -69,13 +69,11 @@ func (a *Allocator) plan(t *table, r *request, tables []*table, m means) (*haul,
 		return nil, errNoWindow
 	}
 	h.window, h.create = w, w.missing
-	if m.move {
-		if !h.findSources(tables) {
-			return nil, errNoWindow
-		}
+	if m.move && w.missing > 0 && !h.findSources(tables) && !m.create {
+		return nil, errNoWindow
 	}
 	bytes := int64(h.create) * h.ar.page
-	if bytes > a.policy.Load().limit-a.held() {
+	if bytes > a.policy.Load().limit-a.held() || t.pool != nil && bytes > t.pool.room() {
 		return nil, errOverLimit
 	}
 	for _, p := range a.pieces(h.ar, tables, m.busy) {
@@ -95,6 +93,7 @@ func (a *Allocator) plan(t *table, r *request, tables []*table, m means) (*haul,
 		h.depart(p)
 	}
 	a.pledged += bytes
+	t.holds(bytes)
 	a.inflight++
 	return h, nil
 }
@@ -227,6 +226,7 @@ func (h *haul) land(err error) {
 		a.returning -= p.ar.bytes(p.span)
 	}
 	if err != nil {
+		h.t.holds(-int64(h.create) * h.ar.page)
 		for _, s := range h.fresh {
 			h.ar.assign(s, 0, 0)
 		}
@@ -272,6 +272,7 @@ func (h *haul) land(err error) {
 // forget notes that the memory of a piece is not the allocator's any more.
 func (a *Allocator) forget(p piece) {
 	p.ar.clear(p.span)
+	p.t.holds(-p.ar.bytes(p.span))
 	a.reserved.sub(p.ar.pool, p.ar.bytes(p.span))
 	a.counts.upstreamFrees += int64(p.len())
 }

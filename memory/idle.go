@@ -20,7 +20,7 @@ type idle struct {
 
 // isIdle reports whether the work on b, free in t, is known to be done.
 func (a *Allocator) isIdle(t *table, b *block) bool {
-	return !a.props.Asynchronous || b.freedAt() <= t.idle.until
+	return !a.props.Asynchronous || t.retired.Load() || b.freedAt() <= t.idle.until
 }
 
 // observeIdle brings what is known about the other tables up to date, with no
@@ -30,7 +30,7 @@ func (a *Allocator) observeIdle(except *table) (err error) {
 		return nil
 	}
 	for _, t := range a.directory.Load().tables {
-		if t != except {
+		if t != except && !a.captures(t.stream) && t.group() == except.group() {
 			err = errors.Join(err, a.observe(t))
 		}
 	}
@@ -39,7 +39,7 @@ func (a *Allocator) observeIdle(except *table) (err error) {
 
 func (a *Allocator) observe(t *table) error {
 	t.mu.Lock()
-	if t.closed || t.idle.busy || t.idle.until >= t.clock {
+	if t.closed || t.retired.Load() || t.idle.busy || t.idle.until >= t.clock {
 		t.mu.Unlock()
 		return nil
 	}
@@ -102,6 +102,9 @@ func (a *Allocator) follow(s cuda.Stream, tables []*table) (err error) {
 
 // withEvent calls f with an event at the present end of t's stream.
 func (a *Allocator) withEvent(t *table, f func(cuda.Event) error) error {
+	if t.retired.Load() {
+		return nil
+	}
 	e, err := a.up.RecordEvent(t.stream)
 	if err == nil {
 		err = errors.Join(f(e), a.up.DestroyEvent(e))

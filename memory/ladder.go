@@ -25,13 +25,15 @@ const (
 	RungWait
 	// RungCollect waits for a Go GC, and grows.
 	RungCollect
+	// RungHooks calls the functions given to OnShortage, and grows.
+	RungHooks
 	numRungs
 )
 
 // String returns the name of r.
 func (r Rung) String() string {
 	if r < numRungs {
-		return [...]string{"drain", "reuse", "grow", "follow", "remap", "release", "wait", "collect"}[r]
+		return [...]string{"drain", "reuse", "grow", "follow", "remap", "release", "wait", "collect", "hooks"}[r]
 	}
 	return "no rung"
 }
@@ -64,7 +66,14 @@ type RungReport struct {
 // [*OutOfMemoryError].
 func (a *Allocator) miss(t *table, r request) (Block, error) {
 	c := &climb{a: a, t: t, r: r}
-	for rung := RungDrain; rung < numRungs; rung++ {
+	if refused := c.reject(); refused != nil {
+		return Block{}, a.failed(refused)
+	}
+	rungs := numRungs
+	if !a.hasShortageHooks() {
+		rungs = RungHooks
+	}
+	for rung := RungDrain; rung < rungs; rung++ {
 		c.reports[rung].Rung = rung
 		b, err := c.try(rung)
 		if err == nil {
@@ -76,7 +85,10 @@ func (a *Allocator) miss(t *table, r request) (Block, error) {
 		}
 	}
 	a.bookClimb(c, numRungs)
-	return Block{}, c.outOfMemory()
+	if b, ok := c.borrow(); ok {
+		return b, nil
+	}
+	return Block{}, a.failed(c.outOfMemory(rungs))
 }
 
 // try takes one rung. Each of its steps drops the locks, so the cache is
@@ -103,6 +115,9 @@ func (c *climb) try(rung Rung) (Block, error) {
 
 // step makes room in the way of a rung.
 func (c *climb) step(rung Rung) (err error) {
+	if c.a.captures(c.t.stream) {
+		return nil
+	}
 	report := &c.reports[rung]
 	switch rung {
 	case RungDrain:
@@ -112,9 +127,11 @@ func (c *climb) step(rung Rung) (err error) {
 			report.Gained, _ = c.collect()
 		}
 	case RungRelease:
-		report.Gained, err = c.a.release(maxRequest, false)
+		report.Gained, err = c.a.release(c.cached(), maxRequest, !c.a.policy.Load().paged || c.t.group() != nil)
 	case RungWait:
 		report.Gained, err = c.a.waitForUses()
+	case RungHooks:
+		report.Gained = c.callShortage()
 	case RungCollect:
 		var ran bool
 		report.Gained, ran = c.collect()
@@ -132,9 +149,11 @@ func (c *climb) step(rung Rung) (err error) {
 // enlarge brings memory to c's table: what other streams have to spare, or
 // more from upstream.
 func (c *climb) enlarge(rung Rung) (Block, error) {
-	paged := c.a.policy.Load().paged
+	paged := c.a.policy.Load().paged && c.a.upstreamOf(c.t) == c.a.up
 	switch {
-	case rung == RungDrain, rung == RungRemap && !paged, rung == RungRelease && paged:
+	case rung > RungGrow && c.a.captures(c.t.stream):
+		return Block{}, errNoWindow
+	case rung == RungDrain, rung == RungRemap && !paged, rung == RungRelease && paged && c.t.group() == nil:
 		return Block{}, errNoWindow // it has no means
 	case paged:
 		return c.enlargePages(rung)
@@ -142,6 +161,16 @@ func (c *climb) enlarge(rung Rung) (Block, error) {
 		return c.takeSegment(rung == RungFollow)
 	}
 	return c.grow(rung)
+}
+
+// cached returns the tables whose cached segments may go to make room for c: all
+// but those of other private pools.
+func (c *climb) cached() []*table {
+	tables := c.a.everybodys()
+	if p := c.t.group(); p != nil {
+		tables = append(tables, p.directory.Load().tables...)
+	}
+	return tables
 }
 
 func (c *climb) collect() (gained int64, ran bool) {
@@ -170,6 +199,9 @@ func (c *climb) search() (Block, bool) {
 func (c *climb) grow(rung Rung) (Block, error) {
 	switch {
 	case rung == RungGrow:
+		if err := c.reclaim(); err != nil {
+			return Block{}, err
+		}
 		if over := c.a.overPeak(&c.r); over > 0 {
 			if err := c.release(over); err != nil {
 				return Block{}, err
@@ -207,9 +239,10 @@ func (c *climb) take(size int64) (Block, error) {
 	return b, err
 }
 
-// release gives back segments on the way of another rung.
+// release gives back segments on the way of another rung, and pages too: those
+// that are left of other settings serve no segment.
 func (c *climb) release(target int64) error {
-	gained, err := c.a.release(target, false)
+	gained, err := c.a.release(c.cached(), target, true)
 	c.reports[RungRelease].Gained += gained
 	return err
 }
@@ -247,6 +280,7 @@ func (a *Allocator) drainAllUses(wait bool) (gained int64, err error) {
 type counts struct {
 	retries        int64 // requests that came to RungRelease
 	ooms           int64 // requests that failed for want of memory
+	rejections     int64 // requests that reject refused
 	syncs          int64 // times that all parked blocks were waited for
 	upstreamAllocs int64 // segments and pages taken
 	upstreamFrees  int64 // and given back

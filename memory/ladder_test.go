@@ -168,7 +168,7 @@ func TestOutOfMemoryError(t *testing.T) {
 			assert.Equal(t, oom.Reserved, oom.Allocated+oom.Unallocated())
 			assert.Equal(t, 100*mib-f.Used(), oom.DeviceFree)
 			assert.Equal(t, tc.cfg.Limit, oom.Limit)
-			assert.Len(t, oom.Rungs, memory.NumRungs)
+			assert.Len(t, oom.Rungs, memory.NumTried)
 			assert.Equal(t, oom.Limit == 0, errors.Is(oom, memory.ErrUpstreamFull), "who refused")
 			text += "# " + tc.name + "\n" + oom.Error() + "\n\n"
 		})

@@ -30,7 +30,9 @@ type OutOfMemoryError struct {
 	OtherFree   int64 // free bytes that belong to other streams or to the other pool
 	LargestFree int64 // largest free block of this stream and pool
 
-	Rungs []RungReport
+	Owners []Owner // who has what is allocated: the five largest, largest first
+
+	Rungs []RungReport // none for a request that was refused at once
 	Cause Cause
 	Err   error
 }
@@ -87,7 +89,13 @@ func (e *OutOfMemoryError) Error() string {
 		e.Requested, e.Rounded, formatSize(e.Asked), e.Pool, uintptr(e.Stream))
 	fmt.Fprintf(&b, "  free:    the largest block is %s; %s pinned by blocks in use, %s of other streams or the other pool, %s pending\n",
 		formatSize(e.LargestFree), formatSize(e.Pinned), formatSize(e.OtherFree), formatSize(e.Pending))
+	for i, o := range e.Owners {
+		fmt.Fprintf(&b, "  %-7s  %v\n", [...]string{"owners:", ""}[min(i, 1)], o)
+	}
 	b.WriteString("  tried:   ")
+	if len(e.Rungs) == 0 {
+		b.WriteString("nothing, as throw_on_cudamalloc_oom asks for")
+	}
 	for i, r := range e.Rungs {
 		if i > 0 {
 			b.WriteString(", ")
@@ -133,8 +141,8 @@ func (e *OutOfMemoryError) explain() (cause, help string) {
 	}
 }
 
-// outOfMemory makes the error of a climb that reached the top.
-func (c *climb) outOfMemory() *OutOfMemoryError {
+// outOfMemory makes the error of a climb that has tried the rungs below top.
+func (c *climb) outOfMemory(top Rung) *OutOfMemoryError {
 	a := c.a
 	deviceFree, deviceTotal, err := a.up.MemInfo()
 	if err != nil {
@@ -146,6 +154,10 @@ func (c *climb) outOfMemory() *OutOfMemoryError {
 	largest := bins.largest(&c.t.records)
 	var own int64
 	bins.each(&c.t.records, func(_ uint32, b *block) { own += b.size })
+	owners := a.owners(tables)
+	if h := a.history.Load(); h != nil {
+		h.record(event{action: ActionOutOfMemory, addr: cuda.DevicePtr(deviceFree), size: c.r.rounded, stream: c.t.stream, tag: c.r.tag, stack: c.r.stack})
+	}
 	a.unlockAll(tables)
 
 	e := &OutOfMemoryError{
@@ -158,7 +170,8 @@ func (c *climb) outOfMemory() *OutOfMemoryError {
 		Pinned:      s.PinnedBytes,
 		OtherFree:   s.ReservedBytes.All.Current - s.ActiveBytes.All.Current - own,
 		LargestFree: largest,
-		Rungs:       c.reports[:],
+		Owners:      a.largestOwners(owners, 5),
+		Rungs:       c.reports[:top],
 	}
 	if limit := a.policy.Load().limit; limit < unlimited {
 		e.Limit = max(limit, 1) // 0 means none

@@ -46,7 +46,7 @@ func (c *climb) fromPages(m means) (Block, error) {
 		a.unlockOthers(c.t, tables)
 		return a.hand(c.t, i), nil
 	}
-	h, err := a.plan(c.t, &c.r, tables, m)
+	h, err := a.plan(c.t, &c.r, a.peers(c.t, tables), m)
 	a.unlockAll(tables)
 	if err != nil {
 		return Block{}, err

@@ -66,6 +66,8 @@ func (t *table) overMark() bool { return t.books[activeBytes][allPools].current(
 type sums struct {
 	books [numFamilies][numPools + 1]int64
 	tags  [maxTags]int64
+
+	oversize int64
 }
 
 // add adds what the counters of t say now. t.mu is held.
@@ -78,6 +80,7 @@ func (s *sums) add(t *table) {
 	for i := range s.tags {
 		s.tags[i] += t.tags[i].current()
 	}
+	s.oversize += t.oversize.current()
 }
 
 // raise makes s the greater of s and now, number by number.
@@ -90,6 +93,7 @@ func (s *sums) raise(now *sums) {
 	for i := range s.tags {
 		s.tags[i] = max(s.tags[i], now.tags[i])
 	}
+	s.oversize = max(s.oversize, now.oversize)
 }
 
 // take makes s the peaks of t, which has been alone so far. t.mu is held.
@@ -102,4 +106,5 @@ func (s *sums) take(t *table) {
 	for i := range s.tags {
 		s.tags[i] = t.tags[i].peak
 	}
+	s.oversize = t.oversize.peak
 }

@@ -46,11 +46,14 @@ func (a *Allocator) foreignUses(t *table, usedOn []cuda.Stream) []cuda.Stream {
 
 // freeAfter frees a block after the work that streams have queued so far. If
 // an event cannot be recorded the block stays live.
-func (a *Allocator) freeAfter(t *table, h Handle, streams []cuda.Stream) error {
+func (a *Allocator) freeAfter(t *table, h Handle, streams []cuda.Stream, stack stackID) error {
 	if err := t.claim(h); err != nil {
 		return err
 	}
-	_, err := a.parkClaimed(t, h, streams)
+	if a.capturing.Load() != nil {
+		return a.parkOrDefer(deferred{t, h, streams, stack})
+	}
+	_, err := a.parkClaimed(t, h, streams, stack)
 	if err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -74,7 +77,7 @@ func (t *table) claim(h Handle) error {
 
 // parkClaimed parks a block that was claimed, and returns its size. If an event
 // cannot be recorded the block stays claimed.
-func (a *Allocator) parkClaimed(t *table, h Handle, streams []cuda.Stream) (int64, error) {
+func (a *Allocator) parkClaimed(t *table, h Handle, streams []cuda.Stream, stack stackID) (int64, error) {
 	events, err := a.recordEvents(streams)
 	if err != nil {
 		return 0, err
@@ -85,6 +88,7 @@ func (a *Allocator) parkClaimed(t *table, h Handle, streams []cuda.Stream) (int6
 		return 0, a.destroyEvents(events)
 	}
 	b := t.records.at(h.index)
+	t.end(h.index, b, stack)
 	t.park(h.index, b, streams, events)
 	size := b.size
 	t.mu.Unlock()
@@ -112,9 +116,9 @@ func (a *Allocator) destroyEvents(events []cuda.Event) (err error) {
 	return err
 }
 
-// park makes b wait for an event on each of streams. t.mu is held.
+// park makes b, which has ended, wait for an event on each of streams. t.mu is
+// held.
 func (t *table) park(i uint32, b *block, streams []cuda.Stream, events []cuda.Event) {
-	t.end(b)
 	b.state, b.uses = stateParked, uint32(len(streams))
 	t.parked++
 	for n, s := range streams {
@@ -146,7 +150,7 @@ func (a *Allocator) drainUses(t *table, wait bool) (gained int64, err error) {
 		for wait && q.busy {
 			t.settled.Wait()
 		}
-		if q.busy || len(q.uses) == 0 {
+		if q.busy || len(q.uses) == 0 || a.captures(q.stream) {
 			continue
 		}
 		q.busy = true

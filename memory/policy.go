@@ -71,6 +71,8 @@ type policy struct {
 	paged  bool  // segments are runs of pages
 	rounds bool  // some sizes round up to more than minBlockSize
 	large  int64 // size of a segment that large requests share
+	whole  int64 // blocks of this size or more are not split; unlimited for none
+	kept   int64 // bytes held past which idle segments go back; unlimited for none
 }
 
 // unlimited is the limit of an allocator that has none.
@@ -83,6 +85,10 @@ func newPolicy(cfg *Config, props Props, total func() (int64, error)) (*policy, 
 		return nil, err
 	}
 	p := &policy{Settings: cfg.Settings, limit: unlimited, rounds: cfg.Settings.rounds(), large: cfg.Settings.largeSegment()}
+	p.whole = unlimited
+	if p.MaxSplitSize > 0 {
+		p.whole = p.MaxSplitSize
+	}
 	p.paged = props.VirtualMemory && cfg.Settings.Expandable != ExpandableOff
 	if cfg.Settings.Expandable == ExpandableOn && !props.VirtualMemory {
 		slog.Warn("memory: a setting has no effect", "key", "expandable_segments", "device", props.Name,
@@ -98,7 +104,9 @@ func newPolicy(cfg *Config, props Props, total func() (int64, error)) (*policy, 
 		}
 		p.limit = min(p.limit, int64(max(f, 0)*float64(n)))
 	}
-	return p, nil
+	var err error
+	p.kept, err = p.bytesKept(props, total)
+	return p, err
 }
 
 // addresses returns how many bytes of addresses an arena gets on a device of
@@ -116,16 +124,19 @@ func pageSize(props Props) int64 { return max(props.Granularity, smallSegment) }
 
 // request is one call of Alloc on its way through the allocator.
 type request struct {
-	size    int64 // what the caller asked for, 0 < size <= maxRequest
-	rounded int64 // what a block must have
-	most    int64 // blocks of this size or more are too good for it
-	split   int64 // from so many bytes to spare on a block is cut
+	size    int64   // what the caller asked for, 0 < size <= maxRequest
+	rounded int64   // what a block must have
+	most    int64   // blocks of this size or more are too good for it
+	split   int64   // from so many bytes to spare on a block is cut
+	whole   int64   // blocks of this size or more count as oversize
+	stack   stackID // of the caller, where history is on
+	ages    bool    // the search counts as a lookup, by which idle segments age
 	pool    poolKind
 	tag     Tag
 }
 
 func (p *policy) request(size int64, tag Tag) request {
-	r := request{size: size, rounded: roundUp(size, minBlockSize), most: math.MaxInt64, split: minBlockSize, pool: largePool, tag: tag}
+	r := request{size: size, rounded: roundUp(size, minBlockSize), most: math.MaxInt64, split: minBlockSize, whole: p.whole, pool: largePool, tag: tag}
 	if p.rounds {
 		r.rounded = p.rounded(size)
 	}
@@ -136,6 +147,7 @@ func (p *policy) request(size int64, tag Tag) request {
 	if p.paged {
 		return r
 	}
+	r.ages = p.kept < unlimited
 	// In a large segment a small remainder stays with the block: cut off, it
 	// would serve no request of that pool and keep its neighbours from joining.
 	r.split = smallLimit + 1

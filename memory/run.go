@@ -14,6 +14,7 @@ func (t *table) join(ar *arena, s span, freedAt uint64) {
 	var i, slot uint32
 	var b *block
 	size := ar.bytes(s)
+	t.noteRange(ActionSegmentMap, ar.ptr(s.from), size, 0)
 	if ar.owner(s.from-1) == t.id {
 		slot = ar.pages[s.from-1].slot
 		i = t.segments[slot].last
@@ -97,6 +98,7 @@ func (t *table) cut(ar *arena, i uint32, s span) {
 	run := t.segments[b.segment]
 	t.unsettle(i)
 	from, to := ar.ptr(s.from), ar.ptr(s.to)
+	t.noteRange(ActionSegmentUnmap, from, ar.bytes(s), 0)
 	end := b.ptr + cuda.DevicePtr(b.size)
 	slot, next, freedAt := b.segment, b.next, b.freedAt()
 

@@ -15,13 +15,14 @@ var errOverLimit = errors.New("memory: the limit leaves no room")
 // slow upstream holds up nobody whose block is in the cache. The block is
 // carved before others see the segment, or they might take it away.
 func (a *Allocator) grow(t *table, r request, size int64) (Block, error) {
-	if err := a.pledge(size); err != nil {
+	if err := a.pledge(t, size); err != nil {
 		return Block{}, err
 	}
-	ptr, err := a.up.Alloc(size)
+	ptr, err := a.upstreamOf(t).Alloc(size)
 	if err != nil {
 		a.mu.Lock()
 		a.pledged -= size
+		t.holds(-size)
 		a.land()
 		a.mu.Unlock()
 		return Block{}, err
@@ -32,13 +33,17 @@ func (a *Allocator) grow(t *table, r request, size int64) (Block, error) {
 	if a.closed {
 		a.land()
 		a.mu.Unlock()
-		return Block{}, errors.Join(ErrClosed, a.up.Free(ptr, size))
+		return Block{}, errors.Join(ErrClosed, a.upstreamOf(t).Free(ptr, size))
 	}
 	a.counts.upstreamAllocs++
 	a.segments.add(r.pool, 1)
 	a.reserved.add(r.pool, size)
 	t.mu.Lock()
-	i, b := t.attach(ptr, size, r.pool)
+	i, b := t.attach(ptr, size, r.pool, r.stack)
+	if size >= r.whole {
+		t.segments[b.segment].oversize = true
+		a.oversize.add(1)
+	}
 	t.carve(i, b, &r)
 	a.land()
 	a.mu.Unlock()
@@ -46,16 +51,17 @@ func (a *Allocator) grow(t *table, r request, size int64) (Block, error) {
 }
 
 // pledge sets size bytes of the limit aside for a call upstream.
-func (a *Allocator) pledge(size int64) error {
+func (a *Allocator) pledge(t *table, size int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return ErrClosed
 	}
-	if size > a.policy.Load().limit-a.held() {
+	if size > a.policy.Load().limit-a.held() || t.pool != nil && size > t.pool.room() {
 		return errOverLimit
 	}
 	a.pledged += size
+	t.holds(size)
 	a.inflight++
 	return nil
 }
@@ -84,12 +90,12 @@ func (a *Allocator) settle() uint64 {
 	return a.progress
 }
 
-// release gives cached segments without a block in use back to the upstream,
+// release gives cached segments of tables without a block in use back upstream,
 // until that makes at least target bytes or there are no more. It returns how
 // many it made. With runs, whole free pages count as segments too. A segment
 // that the upstream refuses stays in the cache.
-func (a *Allocator) release(target int64, runs bool) (gained int64, err error) {
-	for _, t := range a.directory.Load().tables {
+func (a *Allocator) release(tables []*table, target int64, runs bool) (gained int64, err error) {
+	for _, t := range tables {
 		if gained >= target {
 			break
 		}
@@ -143,14 +149,18 @@ func (a *Allocator) giveBack(t *table, segments []segment) (gained int64, err er
 		return 0, nil
 	}
 	for _, s := range segments {
-		failed := a.up.Free(s.base, s.size)
+		failed := a.upstreamOf(t).Free(s.base, s.size)
 		a.mu.Lock()
 		if failed == nil {
 			gained += s.size
+			t.holds(-s.size)
 			a.returning -= s.size
 			a.counts.upstreamFrees++
 			a.segments.sub(s.pool, 1)
 			a.reserved.sub(s.pool, s.size)
+			if s.oversize {
+				a.oversize.sub(1)
+			}
 		} else {
 			err = errors.Join(err, fmt.Errorf("memory: give %s at %#x back to %s: %w", formatSize(s.size), uintptr(s.base), a.props.Name, failed))
 			a.takeBack(t, s)
@@ -171,7 +181,7 @@ func (a *Allocator) takeBack(t *table, s segment) {
 		return
 	}
 	a.returning -= s.size
-	i, b := t.attach(s.base, s.size, s.pool)
+	i, b := t.reattach(s)
 	t.bins[s.pool].insert(&t.records, i, b)
 }
 
@@ -183,7 +193,7 @@ func (c *climb) takeSegment(busy bool) (Block, error) {
 		return Block{}, err
 	}
 	tables := a.lockAll()
-	from, slot := a.spareSegment(c.t, &c.r, tables, busy)
+	from, slot := a.spareSegment(c.t, &c.r, a.peers(c.t, tables), busy)
 	if from == nil {
 		a.unlockAll(tables)
 		return Block{}, errNoWindow
@@ -199,7 +209,7 @@ func (c *climb) takeSegment(busy bool) (Block, error) {
 		a.returning -= s.size
 		a.land()
 		if err != nil || a.closed {
-			i, b := from.attach(s.base, s.size, s.pool)
+			i, b := from.reattach(s)
 			b.setFreedAt(freedAt)
 			from.bins[s.pool].insert(&from.records, i, b)
 			a.unlockAll(tables)
@@ -209,7 +219,7 @@ func (c *climb) takeSegment(busy bool) (Block, error) {
 			return Block{}, err
 		}
 	}
-	i, b := c.t.attach(s.base, s.size, s.pool)
+	i, b := c.t.reattach(s)
 	if !idle {
 		c.t.clock++
 		b.setFreedAt(c.t.clock)

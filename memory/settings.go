@@ -32,7 +32,8 @@ type Settings struct {
 	RoundupPower2Divisions [roundupSlots]int
 	// GCThreshold is the share of the limit, or of the device where there is
 	// none, past which cached segments that were not used of late go back
-	// before more are taken; in (0, 1), 0 for off.
+	// before more are taken; in (0, 1), 0 for off. Pages never do: they go where
+	// they are needed.
 	// (garbage_collection_threshold)
 	GCThreshold float64
 

@@ -19,14 +19,16 @@ func (w Warning) String() string {
 	return fmt.Sprintf("memory: settings: %q at byte %d: %s", w.Text, w.Offset, w.Reason)
 }
 
-// idleSettings are what makes a key useless. A garbage_collection_threshold is
-// not among them: without a limit it is a share of the device.
+// idleSettings are what makes a key useless. For a garbage_collection_threshold
+// the lack of a limit is none: it is a share of the device then.
 var idleSettings = [...]struct {
 	key    string
 	when   func(s *Settings) bool
 	reason string
 }{
 	{"max_split_size_mb", func(s *Settings) bool { return s.Expandable == ExpandableOn },
+		"has no effect with expandable_segments:True"},
+	{"garbage_collection_threshold", func(s *Settings) bool { return s.Expandable == ExpandableOn },
 		"has no effect with expandable_segments:True"},
 	{"max_non_split_rounding_mb", func(s *Settings) bool { return s.MaxSplitSize == 0 },
 		"has no effect without max_split_size_mb"},

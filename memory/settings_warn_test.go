@@ -32,6 +32,8 @@ func TestSettingsWarn(t *testing.T) {
 			`"pinned_free_catch_all:True" at byte 0: changes nothing: an error in a free is returned and never ends the program`},
 		"expandable_segments_reserve_by_class:[a:x]": {
 			`"expandable_segments_reserve_by_class:[a:x]" at byte 0: changes nothing: address space is reserved for a device, not for each stream`},
+		"expandable_segments:True,garbage_collection_threshold:0.5": {
+			`"garbage_collection_threshold:0.5" at byte 25: has no effect with expandable_segments:True`},
 		"max_split_size_mb:40,expandable_segments:True": {`"max_split_size_mb:40" at byte 0: has no effect with expandable_segments:True`},
 		"max_non_split_rounding_mb:40":                  {`"max_non_split_rounding_mb:40" at byte 0: has no effect without max_split_size_mb`},
 		"roundup_power2_divisions:[2:1,4:16384,>:0]":    {`"roundup_power2_divisions:[2:1,4:16384,>:0]" at byte 0: has no effect: no steps are coarser than 512 bytes`},

@@ -66,8 +66,14 @@ type Stats struct {
 	InactiveSplitBytes Family `json:"inactive_split_bytes"`
 	RequestedBytes     Family `json:"requested_bytes"` // of active blocks, before rounding
 
+	// Blocks that clients have, and segments, of Settings.MaxSplitSize bytes or
+	// more; none where that is not set. Runs of pages do not count.
+	OversizeAllocations Stat `json:"oversize_allocations"`
+	OversizeSegments    Stat `json:"oversize_segments"`
+
 	NumAllocRetries   int64 `json:"num_alloc_retries"`    // requests that had to release cached segments
 	NumOOMs           int64 `json:"num_ooms"`             // requests that failed for want of memory
+	NumOOMRejections  int64 `json:"num_oom_rejections"`   // requests that Settings.ThrowOnMallocOOM refused
 	NumSyncAllStreams int64 `json:"num_sync_all_streams"` // times that all parked blocks were waited for
 	NumDeviceAlloc    int64 `json:"num_device_alloc"`     // segments taken upstream
 	NumDeviceFree     int64 `json:"num_device_free"`      // segments given back
@@ -124,6 +130,8 @@ func (s Stats) Sub(prev Stats) Stats {
 	for i, f := range d.families() {
 		*f = f.sub(*prev.families()[i])
 	}
+	d.OversizeAllocations = s.OversizeAllocations.sub(prev.OversizeAllocations)
+	d.OversizeSegments = s.OversizeSegments.sub(prev.OversizeSegments)
 	for i, n := range d.scalars() {
 		*n -= *prev.scalars()[i]
 	}
@@ -157,7 +165,7 @@ func (s *Stats) families() []*Family {
 
 func (s *Stats) scalars() []*int64 {
 	return []*int64{
-		&s.NumAllocRetries, &s.NumOOMs, &s.NumSyncAllStreams, &s.NumDeviceAlloc, &s.NumDeviceFree,
+		&s.NumAllocRetries, &s.NumOOMs, &s.NumOOMRejections, &s.NumSyncAllStreams, &s.NumDeviceAlloc, &s.NumDeviceFree,
 		&s.PinnedBytes, &s.PendingBytes, &s.GCReleased.Count, &s.GCReleased.Bytes,
 		&s.Collections.Background, &s.Collections.Waited,
 	}
@@ -178,6 +186,7 @@ func (a *Allocator) stats(tables []*table) Stats {
 		Device:            a.props.Name,
 		NumAllocRetries:   a.counts.retries,
 		NumOOMs:           a.counts.ooms,
+		NumOOMRejections:  a.counts.rejections,
 		NumSyncAllStreams: a.counts.syncs,
 		NumDeviceAlloc:    a.counts.upstreamAllocs,
 		NumDeviceFree:     a.counts.upstreamFrees,
@@ -186,6 +195,7 @@ func (a *Allocator) stats(tables []*table) Stats {
 	}
 	s.Segment.set(&a.segments)
 	s.ReservedBytes.set(&a.reserved)
+	s.OversizeSegments = a.oversize.stat()
 	a.observePeaks(tables)
 	var tagged [maxTags]Stat
 	for _, t := range tables {
@@ -197,6 +207,7 @@ func (a *Allocator) stats(tables []*table) Stats {
 		for i := range t.tags {
 			tagged[i] = tagged[i].plus(t.tags[i].stat())
 		}
+		s.OversizeAllocations = s.OversizeAllocations.plus(t.oversize.stat())
 		for p := range t.bins {
 			s.LargestFree = max(s.LargestFree, t.bins[p].largest(&t.records))
 		}
@@ -208,6 +219,7 @@ func (a *Allocator) stats(tables []*table) Stats {
 			family.pool(p).Peak = a.peaks.books[f][p]
 		}
 	}
+	s.OversizeAllocations.Peak = a.peaks.oversize
 	for i := range tagged {
 		tagged[i].Peak = a.peaks.tags[i]
 	}
@@ -231,6 +243,7 @@ func (a *Allocator) ResetPeak() {
 	defer a.unlockAll(tables)
 	a.segments.resetPeaks()
 	a.reserved.resetPeaks()
+	a.oversize.resetPeak()
 	a.peaks = sums{}
 	for _, t := range tables {
 		for f := range t.books {
@@ -239,6 +252,7 @@ func (a *Allocator) ResetPeak() {
 		for i := range t.tags {
 			t.tags[i].resetPeak()
 		}
+		t.oversize.resetPeak()
 	}
 	a.observePeaks(tables)
 }

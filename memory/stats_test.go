@@ -153,7 +153,8 @@ func TestStatsAsJSON(t *testing.T) {
 	for _, key := range []string{
 		"allocation.all.current", "allocated_bytes.large_pool.peak", "reserved_bytes.small_pool.allocated",
 		"inactive_split_bytes.all.freed", "requested_bytes.all.current", "num_alloc_retries", "num_ooms",
-		"num_sync_all_streams", "num_device_alloc", "num_device_free",
+		"num_sync_all_streams", "num_device_alloc", "num_device_free", "num_oom_rejections",
+		"oversize_allocations.current", "oversize_segments.peak",
 	} {
 		var at any = tree
 		for part := range strings.SplitSeq(key, ".") {

@@ -49,6 +49,10 @@ func (s Stats) Summary() string {
 		w.row("      from large pool", m.family.Large, m.family.All, m.cell)
 		w.row("      from small pool", m.family.Small, m.family.All, m.cell)
 	}
+	w.line(singleRule)
+	w.row("Oversize allocations", s.OversizeAllocations, s.OversizeAllocations, countCell)
+	w.line(singleRule)
+	w.row("Oversize segments", s.OversizeSegments, s.OversizeSegments, countCell)
 	if tags := s.Tags; len(tags) > 1 || len(tags) == 1 && tags[0].Tag != Untagged.String() {
 		w.line(singleRule)
 		for _, t := range tags {

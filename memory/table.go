@@ -2,6 +2,7 @@ package memory
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"tarn/cuda"
 )
@@ -13,6 +14,9 @@ import (
 type table struct {
 	id     uint32 // unique in the process, so that foreign handles are known
 	stream cuda.Stream
+	pool   *Pool // nil for what belongs to no private pool
+
+	retired atomic.Bool // the stream is gone: its work is done, and it gets no events
 
 	mu sync.Mutex // guards all below
 
@@ -24,6 +28,10 @@ type table struct {
 
 	books books
 	tags  [maxTags]counter // requested bytes of active blocks
+
+	oversize counter        // blocks that a client has and that are oversize
+	lookups  *atomic.Uint64 // the allocator's
+
 	waste waste
 
 	parked  int         // blocks in stateParked
@@ -33,12 +41,15 @@ type table struct {
 	clock uint64 // frees so far: the time of idle memory
 	idle  idle   // up to which time its work is known to be done
 
+	history *history // that is on, nil for none
+	notes   notes    // by index of record, while a history is on
+
 	mark   int64 // active bytes above which the device's peak may be passed; see peaks.go
 	closed bool  // by Close; then there are no records and no segments
 }
 
-func newTable(id uint32, s cuda.Stream) *table {
-	t := &table{id: id, stream: s}
+func newTable(id uint32, s cuda.Stream, p *Pool) *table {
+	t := &table{id: id, stream: s, pool: p}
 	t.settled.L = &t.mu
 	return t
 }
@@ -51,12 +62,19 @@ type segment struct {
 	head  uint32 // the block at base; a split keeps the front, and a merge too
 	last  uint32 // the block at the end
 	pool  poolKind
-	arena *arena // of a run; nil for a range from upstream
+	stack stackID // of the request that it was taken upstream for, if it is known
+	arena *arena  // of a run; nil for a range from upstream
+
+	oversize  bool   // it was as large as what is not split when it was taken upstream
+	idleSince uint64 // the lookups when it became one free block; only while it is
 }
 
 // take finds a free block for r and makes it live. It returns 0 if there is
 // none.
 func (t *table) take(r *request) uint32 {
+	if r.ages {
+		t.lookups.Add(1)
+	}
 	bins := &t.bins[r.pool]
 	i := bins.find(&t.records, r.rounded, r.most)
 	if i != 0 {
@@ -86,12 +104,18 @@ func (t *table) carve(i uint32, b *block, r *request) {
 		t.books[inactiveSplitBytes].sub(r.pool, b.size)
 	}
 	b.state, b.requested, b.tag = stateLive, r.size, r.tag
+	if b.oversize = b.size >= r.whole; b.oversize {
+		t.oversize.add(1)
+	}
 	t.books[allocation].add(r.pool, 1)
 	t.books[allocatedBytes].add(r.pool, b.size)
 	t.books[active].add(r.pool, 1)
 	t.books[activeBytes].add(r.pool, b.size)
 	t.books[requestedBytes].add(r.pool, r.size)
 	t.tags[r.tag].add(r.size)
+	if t.history != nil {
+		t.noteAlloc(i, b, r.stack)
+	}
 }
 
 // split cuts b down to size. The tail becomes a free block.
@@ -110,15 +134,26 @@ func (t *table) split(i uint32, b *block, size int64) {
 	t.bins[b.pool].insert(&t.records, j, tail)
 }
 
-// end ends the client's hold of b. The bytes stay active until give.
-func (t *table) end(b *block) {
+// end ends the client's hold of b, record i. The bytes stay active until give.
+// stack is that of the free, 0 if it is not known.
+func (t *table) end(i uint32, b *block, stack stackID) {
+	if t.history != nil {
+		t.noteFree(ActionFreeRequested, i, b, stack)
+	}
 	b.endGeneration()
 	t.books[allocation].sub(b.pool, 1)
 	t.books[allocatedBytes].sub(b.pool, b.size)
+	if b.oversize {
+		t.oversize.sub(1)
+		b.oversize = false
+	}
 }
 
 // give makes b, whose client and uses are gone, a free block.
 func (t *table) give(i uint32, b *block) {
+	if t.history != nil {
+		t.noteFree(ActionFreeCompleted, i, b, 0)
+	}
 	p := b.pool
 	t.books[active].sub(p, 1)
 	t.books[activeBytes].sub(p, b.size)
@@ -155,6 +190,8 @@ func (t *table) coalesce(i uint32, b *block) {
 	}
 	if !b.whole() {
 		blocks, bytes = blocks+1, bytes+b.size
+	} else {
+		t.segments[b.segment].idleSince = t.lookups.Load()
 	}
 	bins.insert(&t.records, i, b)
 	if blocks != 0 {
@@ -180,17 +217,27 @@ func (t *table) merge(i uint32, b, next *block) {
 }
 
 // attach makes a range from upstream a segment of one free block, in no bin.
-func (t *table) attach(base cuda.DevicePtr, size int64, p poolKind) (uint32, *block) {
+func (t *table) attach(base cuda.DevicePtr, size int64, p poolKind, stack stackID) (uint32, *block) {
 	i, b := t.records.get()
 	slot := t.newSlot()
-	t.segments[slot] = segment{base: base, size: size, head: i, last: i, pool: p}
+	t.segments[slot] = segment{base: base, size: size, head: i, last: i, pool: p, stack: stack}
+	t.noteRange(ActionSegmentAlloc, base, size, stack)
 	b.ptr, b.size, b.segment, b.pool, b.state = base, size, slot, p, stateFree
+	return i, b
+}
+
+// reattach makes a segment that was detached from some table part of t.
+func (t *table) reattach(s segment) (uint32, *block) {
+	i, b := t.attach(s.base, s.size, s.pool, s.stack)
+	kept := &t.segments[b.segment]
+	kept.idleSince, kept.oversize = s.idleSince, s.oversize
 	return i, b
 }
 
 // detach takes out a segment that is one free block.
 func (t *table) detach(slot uint32) segment {
 	s := t.segments[slot]
+	t.noteRange(ActionSegmentFree, s.base, s.size, s.stack)
 	t.bins[s.pool].remove(&t.records, t.records.at(s.head))
 	t.records.put(s.head)
 	t.segments[slot] = segment{}

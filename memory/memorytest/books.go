@@ -38,6 +38,11 @@ func CheckStats(s memory.Stats) error {
 		demand(f.All.Allocated == f.Large.Allocated+f.Small.Allocated, "%s: the pools do not sum up: %+v", name, f)
 		demand(f.All.Peak <= f.Large.Peak+f.Small.Peak, "%s: the peak exceeds those of the pools: %+v", name, f)
 	}
+	for name, stat := range map[string]memory.Stat{"allocations": s.OversizeAllocations, "segments": s.OversizeSegments} {
+		demand(stat.Current == stat.Allocated-stat.Freed && 0 <= stat.Current && stat.Current <= stat.Peak, "oversize %s: %+v", name, stat)
+	}
+	demand(s.OversizeAllocations.Current <= s.Allocation.Large.Current && s.OversizeSegments.Current <= s.Segment.Large.Current,
+		"more is oversize than there is: %+v, %+v", s.OversizeAllocations, s.OversizeSegments)
 	for pool, of := range map[string]func(memory.Family) int64{
 		"all":   func(f memory.Family) int64 { return f.All.Current },
 		"large": func(f memory.Family) int64 { return f.Large.Current },

@@ -1,0 +1,90 @@
+package memory
+
+import (
+	"errors"
+	"slices"
+
+	"tarn/cuda"
+)
+
+// While a stream is captured into a graph its work does not run, and CUDA
+// forbids to ask about it. So the allocator neither queries, waits, unmaps nor
+// takes memory over for such a stream; it only takes new memory, which CUDA
+// allows in relaxed mode. Blocks that would have to wait for a captured stream
+// are kept until the end.
+
+// deferred is a block that was freed while a stream that it waits for, or its
+// own, was captured. It is claimed; see pending.go.
+type deferred struct {
+	t       *table
+	handle  Handle
+	streams []cuda.Stream
+	stack   stackID // of the free
+}
+
+// BeginCapture says that work of stream s is captured from now on, with memory
+// out of p.
+func (p *Pool) BeginCapture(s cuda.Stream) error {
+	a := p.a
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed || !p.open.Load() {
+		return ErrClosed
+	}
+	if a.captures(s) {
+		return errCapturing
+	}
+	streams := []cuda.Stream{s}
+	if old := a.capturing.Load(); old != nil {
+		streams = append(streams, *old...)
+	}
+	a.capturing.Store(&streams)
+	return nil
+}
+
+// EndCapture says that the capture of stream s is over, well or not. Blocks
+// whose free had to wait for that go on their way. The error is the upstream's;
+// what it is about stays parked.
+func (p *Pool) EndCapture(s cuda.Stream) error {
+	a := p.a
+	a.mu.Lock()
+	if old := a.capturing.Load(); old != nil {
+		left := slices.DeleteFunc(slices.Clone(*old), func(other cuda.Stream) bool { return other == s })
+		a.capturing.Store(&left)
+		if len(left) == 0 {
+			a.capturing.Store(nil)
+		}
+	}
+	waiting := a.deferred
+	a.deferred = nil
+	a.mu.Unlock()
+	var errs []error
+	for _, d := range waiting {
+		errs = append(errs, a.parkOrDefer(d))
+	}
+	return errors.Join(errs...)
+}
+
+// captures reports whether a stream is being captured.
+func (a *Allocator) captures(s cuda.Stream) bool {
+	streams := a.capturing.Load()
+	return streams != nil && slices.Contains(*streams, s)
+}
+
+// parkOrDefer parks a claimed block, or keeps it while one of its streams is
+// captured.
+func (a *Allocator) parkOrDefer(d deferred) error {
+	if a.captures(d.t.stream) || slices.ContainsFunc(d.streams, a.captures) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.deferred = append(a.deferred, d)
+		return nil
+	}
+	_, err := a.parkClaimed(d.t, d.handle, d.streams, d.stack)
+	if err != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.deferred = append(a.deferred, d)
+	}
+	return err
+}
