@@ -149,7 +149,7 @@ func (c *climb) step(rung Rung) (err error) {
 // enlarge brings memory to c's table: what other streams have to spare, or
 // more from upstream.
 func (c *climb) enlarge(rung Rung) (Block, error) {
-	paged := c.a.policy.Load().paged && c.a.upstreamOf(c.t) == c.a.up
+	paged := c.paged()
 	switch {
 	case rung > RungGrow && c.a.captures(c.t.stream):
 		return Block{}, errNoWindow
@@ -162,6 +162,9 @@ func (c *climb) enlarge(rung Rung) (Block, error) {
 	}
 	return c.grow(rung)
 }
+
+// paged reports whether c's segments are runs of pages.
+func (c *climb) paged() bool { return c.a.policy.Load().paged && c.a.upstreamOf(c.t) == c.a.up }
 
 // cached returns the tables whose cached segments may go to make room for c: all
 // but those of other private pools.

@@ -11,9 +11,10 @@ import (
 // known when the last rung of the ladder had failed. It wraps the upstream's
 // error, if it was the upstream that refused.
 type OutOfMemoryError struct {
-	Device string
-	Stream cuda.Stream
-	Pool   string // "small" or "large"
+	Device      string
+	Stream      cuda.Stream
+	Pool        string // "small" or "large"
+	PrivatePool string // the name of the private pool that was asked, if it was one
 
 	Requested int64 // bytes that the caller asked for
 	Rounded   int64 // bytes that a block for it has
@@ -26,8 +27,11 @@ type OutOfMemoryError struct {
 	Reserved    int64 // bytes held from the upstream
 	Allocated   int64 // bytes in blocks that clients have
 	Pending     int64 // bytes in blocks that wait for other streams
-	Pinned      int64 // free bytes in segments with a block in use
-	OtherFree   int64 // free bytes that belong to other streams or to the other pool
+	Pages       bool  // there is virtual memory: free pages go where they are needed
+	FreePages   int64 // bytes in free pages, of whatever stream
+	Pinned      int64 // free bytes in pages, or in segments, with a block in use
+	PrivateFree int64 // free bytes that belong to other private pools
+	OtherFree   int64 // free bytes that belong to other streams or to the other pool, or to private pools
 	LargestFree int64 // largest free block of this stream and pool
 
 	Owners []Owner // who has what is allocated: the five largest, largest first
@@ -49,6 +53,8 @@ const (
 	// CauseElsewhere: enough bytes are free, but of other streams or of the
 	// other pool, in segments that are in use.
 	CauseElsewhere
+	// CausePrivate: enough bytes are free, but in private pools.
+	CausePrivate
 	// CauseFragmented: enough bytes are free, but in pieces.
 	CauseFragmented
 )
@@ -85,10 +91,27 @@ func (e *OutOfMemoryError) Error() string {
 	}
 	fmt.Fprintf(&b, "Of the allocated memory %s is allocated by Tarn, and %s is reserved by Tarn but unallocated.\n",
 		formatSize(e.Allocated), formatSize(e.Unallocated()))
-	fmt.Fprintf(&b, "  request: %d bytes, rounded to %d, as a segment of %s, from the %s pool of stream %#x\n",
-		e.Requested, e.Rounded, formatSize(e.Asked), e.Pool, uintptr(e.Stream))
-	fmt.Fprintf(&b, "  free:    the largest block is %s; %s pinned by blocks in use, %s of other streams or the other pool, %s pending\n",
-		formatSize(e.LargestFree), formatSize(e.Pinned), formatSize(e.OtherFree), formatSize(e.Pending))
+	what, private := "a segment", ""
+	if e.Pages {
+		what = "pages"
+	}
+	if e.PrivatePool != "" {
+		private = fmt.Sprintf(" in private pool %q", e.PrivatePool)
+	}
+	fmt.Fprintf(&b, "  request: %d bytes, rounded to %d, as %s of %s, from the %s pool of stream %#x%s\n",
+		e.Requested, e.Rounded, what, formatSize(e.Asked), e.Pool, uintptr(e.Stream), private)
+	fmt.Fprintf(&b, "  free:    the largest block is %s; ", formatSize(e.LargestFree))
+	if e.Pages {
+		fmt.Fprintf(&b, "%s in whole pages, ", formatSize(e.FreePages))
+	}
+	fmt.Fprintf(&b, "%s pinned by blocks in use, ", formatSize(e.Pinned))
+	if e.PrivateFree > 0 {
+		fmt.Fprintf(&b, "%s in private pools, ", formatSize(e.PrivateFree))
+	}
+	if !e.Pages {
+		fmt.Fprintf(&b, "%s of other streams or the other pool, ", formatSize(e.OtherFree))
+	}
+	fmt.Fprintf(&b, "%s pending\n", formatSize(e.Pending))
 	for i, o := range e.Owners {
 		fmt.Fprintf(&b, "  %-7s  %v\n", [...]string{"owners:", ""}[min(i, 1)], o)
 	}
@@ -135,7 +158,14 @@ func (e *OutOfMemoryError) explain() (cause, help string) {
 	case CauseElsewhere:
 		return fmt.Sprintf("%s is free but belongs to other streams or the other pool, in segments with blocks in use.", formatSize(e.OtherFree)),
 			"Release the blocks that hold those segments, raise the limit, or do the work on fewer streams."
+	case CausePrivate:
+		return fmt.Sprintf("%s is free but belongs to private pools.", formatSize(e.PrivateFree)),
+			"Close pools whose graphs are gone, empty their caches, or let them lend (UseOnOOM)."
 	default:
+		if e.Pages {
+			return fmt.Sprintf("enough is free, but only %s of it in whole pages: the rest lies beside blocks in use.", formatSize(e.FreePages)),
+				"Allocate long-lived tensors first, or release the small ones among them: a page that is all free can go anywhere."
+		}
 		return fmt.Sprintf("enough is free, but in pieces: the largest free block is %s.", formatSize(e.LargestFree)),
 			"Allocate long-lived tensors first, release tensors before larger ones are made, or empty the cache between phases."
 	}
@@ -154,6 +184,13 @@ func (c *climb) outOfMemory(top Rung) *OutOfMemoryError {
 	largest := bins.largest(&c.t.records)
 	var own int64
 	bins.each(&c.t.records, func(_ uint32, b *block) { own += b.size })
+	var private int64 // free in other private pools
+	for _, t := range tables {
+		if p := t.group(); p != nil && p != c.t.group() {
+			stat := t.stat()
+			private += stat.Reserved - stat.Allocated - stat.Pending
+		}
+	}
 	owners := a.owners(tables)
 	if h := a.history.Load(); h != nil {
 		h.record(event{action: ActionOutOfMemory, addr: cuda.DevicePtr(deviceFree), size: c.r.rounded, stream: c.t.stream, tag: c.r.tag, stack: c.r.stack})
@@ -167,7 +204,10 @@ func (c *climb) outOfMemory(top Rung) *OutOfMemoryError {
 		Reserved:    s.ReservedBytes.All.Current,
 		Allocated:   s.AllocatedBytes.All.Current,
 		Pending:     s.PendingBytes,
+		Pages:       c.paged(),
+		FreePages:   s.FreePageBytes,
 		Pinned:      s.PinnedBytes,
+		PrivateFree: private,
 		OtherFree:   s.ReservedBytes.All.Current - s.ActiveBytes.All.Current - own,
 		LargestFree: largest,
 		Owners:      a.largestOwners(owners, 5),
@@ -178,6 +218,12 @@ func (c *climb) outOfMemory(top Rung) *OutOfMemoryError {
 	}
 	if c.refused != errOverLimit {
 		e.Err = c.refused
+	}
+	if p := c.t.group(); p != nil {
+		e.PrivatePool = p.cfg.Name
+		if p.cfg.Limit > 0 && (e.Limit == 0 || p.cfg.Limit < e.Limit) {
+			e.Limit = p.cfg.Limit
+		}
 	}
 	e.Cause = e.cause(own)
 	return e
@@ -191,7 +237,9 @@ func (e *OutOfMemoryError) cause(own int64) Cause {
 		return CauseTooLarge
 	case free < e.Rounded:
 		return CauseInUse
-	case own+e.Room() < e.Rounded:
+	case free-e.PrivateFree < e.Rounded:
+		return CausePrivate
+	case !e.Pages && own+e.Room() < e.Rounded:
 		return CauseElsewhere
 	}
 	return CauseFragmented

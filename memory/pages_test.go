@@ -195,12 +195,8 @@ func TestIdlePiecesMoveFirst(t *testing.T) {
 	busy := row(t, f, a, 1, 1, 3, 1)
 	free(t, a, idle[0])
 	free(t, a, idle[2])
-	b := alloc(t, a, 2*page, 2) // stream 0 was not asked before: it follows
-	free(t, a, b)
-	require.NoError(t, f.Write(2, b.Ptr, b.Size))
+	outOfMemory(t, a, 9*page, 3) // so that events are recorded
 	f.Complete(0)
-	f.Complete(2)
-	outOfMemory(t, a, 9*page, 3) // has the streams asked
 	free(t, a, busy[1])
 	made, log := calls(f, func() { write(t, f, a, 4*page, 3) })
 	assert.Equal(t, []int64{2, 2}, sizesOf(log, memorytest.CallUnmap))
@@ -284,7 +280,24 @@ func TestRunsThatTouchAreOne(t *testing.T) {
 	}
 }
 
-// TestCutLeavesTheEnds takes pages from the middle, the front and the end of
+// TestRunsOfTwoStreamsStayApart has pages of two streams and both pools side by
+// side, each of which belongs to whom it was given.
+func TestRunsOfTwoStreamsStayApart(t *testing.T) {
+	f, a := paged(t, 8, false, memory.Config{})
+	var blocks []memory.Block
+	for i, size := range []int64{mib, page, page, mib, page, mib} {
+		blocks = append(blocks, write(t, f, a, size, cuda.Stream(i%2)))
+		require.NoError(t, a.Check())
+	}
+	assert.EqualValues(t, 4, a.Stats().Segment.All.Current)
+	for _, b := range blocks {
+		free(t, a, b)
+		require.NoError(t, a.Check())
+	}
+	assert.Equal(t, 2*page, a.Stats().LargestFree)
+}
+
+// TestCutLeavesTheEnds takes a page from the front, the middle and the end of
 // what a stream has.
 func TestCutLeavesTheEnds(t *testing.T) {
 	for at, segments := range []int64{2, 3, 2} {
@@ -293,7 +306,7 @@ func TestCutLeavesTheEnds(t *testing.T) {
 			blocks := row(t, f, a, 0, 1, 1, 1)
 			assert.EqualValues(t, 1, a.Stats().Segment.All.Current)
 			free(t, a, blocks[at])
-			assert.Equal(t, page, a.Stats().PinnedBytes)
+			assert.Equal(t, page, a.Stats().InactiveSplitBytes.All.Current)
 			assert.Equal(t, blocks[at].Ptr, write(t, f, a, page, 1).Ptr)
 			s := a.Stats()
 			assert.Equal(t, segments, s.Segment.All.Current)
@@ -373,9 +386,9 @@ func TestPeakMovesPages(t *testing.T) {
 }
 
 // TestWholeFreePagesAreEnough is the promise of the virtual memory: whatever
-// was allocated and freed before, pages without a live byte serve a request
-// that is as large as all of them, if no work but of other streams is in the
-// way.
+// was allocated and freed before, on whichever stream and in either pool, pages
+// without a live byte serve a request that is as large as all of them. Work
+// that still uses them is waited for.
 func TestWholeFreePagesAreEnough(t *testing.T) {
 	const pages = 32
 	for seed := range uint64(20) {

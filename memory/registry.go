@@ -24,9 +24,10 @@ func unregister(a *Allocator) {
 	registry.allocators = slices.DeleteFunc(registry.allocators, func(b *Allocator) bool { return a == b })
 }
 
-// Summary returns the tables of all allocators that are not closed, in order
-// of their devices' names. See [Allocator.Summary].
-func Summary() string {
+// Summary returns the tables of all allocators that are not closed, or of those
+// of the devices named, in order of their devices' names. See
+// [Allocator.Summary].
+func Summary(devices ...string) string {
 	registry.Lock()
 	all := slices.Clone(registry.allocators)
 	registry.Unlock()
@@ -35,6 +36,9 @@ func Summary() string {
 	})
 	var b strings.Builder
 	for _, a := range all {
+		if len(devices) > 0 && !slices.Contains(devices, a.props.Name) {
+			continue
+		}
 		b.WriteString(a.Summary())
 	}
 	return b.String()

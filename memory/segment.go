@@ -182,6 +182,7 @@ func (a *Allocator) takeBack(t *table, s segment) {
 	}
 	a.returning -= s.size
 	i, b := t.reattach(s)
+	b.setFreedAt(t.clock) // no later than now
 	t.bins[s.pool].insert(&t.records, i, b)
 }
 

@@ -17,7 +17,8 @@ import (
 // segment.
 type Snapshot struct {
 	Device   string            `json:"device"`
-	Segments []SnapshotSegment `json:"segments"` // in order of address
+	PageSize int64             `json:"page_size"` // in bytes, of segments that are runs of pages
+	Segments []SnapshotSegment `json:"segments"`  // in order of address
 	// DeviceTraces has a history for each device up to this one, which has the
 	// last. The others' are empty. See RecordHistory.
 	DeviceTraces [][]Event        `json:"device_traces"`
@@ -94,7 +95,7 @@ func (a *Allocator) Snapshot() Snapshot {
 		d.events = h.latest()
 		h.record(event{action: ActionSnapshot, size: d.active})
 	}
-	s := Snapshot{Device: a.props.Name, Segments: d.segments, Settings: a.policy.Load().snapshot()}
+	s := Snapshot{Device: a.props.Name, PageSize: a.arenas[largePool].page, Segments: d.segments, Settings: a.policy.Load().snapshot()}
 	a.unlockAll(tables)
 
 	d.tell(&a.stacks)

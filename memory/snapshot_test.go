@@ -35,7 +35,7 @@ func (d *drawn) Stats() memory.Stats {
 // bytes by tag, without peaks and sums over time.
 func current(s memory.Stats) memory.Stats {
 	want := memory.Stats{
-		Device: s.Device, PinnedBytes: s.PinnedBytes, PendingBytes: s.PendingBytes, LargestFree: s.LargestFree,
+		Device: s.Device, FreePageBytes: s.FreePageBytes, PinnedBytes: s.PinnedBytes, PendingBytes: s.PendingBytes, LargestFree: s.LargestFree,
 	}
 	from, to := reflect.ValueOf(s), reflect.ValueOf(&want).Elem()
 	for i := range from.NumField() {

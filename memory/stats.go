@@ -78,12 +78,19 @@ type Stats struct {
 	NumDeviceAlloc    int64 `json:"num_device_alloc"`     // segments taken upstream
 	NumDeviceFree     int64 `json:"num_device_free"`      // segments given back
 
-	// PinnedBytes are free but in a segment with a block in use: they can be
+	// FreePageBytes are free pages with no live byte, whatever streams they are
+	// of: they serve any request that they hold together.
+	FreePageBytes int64 `json:"free_page_bytes"`
+	// PinnedBytes are free but in a page, or in a segment that is no run of
+	// pages, with a block in use: they can be
 	// reused and not be given back. PendingBytes wait for other streams.
 	PinnedBytes  int64 `json:"pinned_bytes"`
 	PendingBytes int64 `json:"pending_bytes"`
 	// LargestFree is the size of the largest free block.
 	LargestFree int64 `json:"largest_free"`
+	// Streams has the books of each stream that has any, and of each private
+	// pool, in the order in which they came.
+	Streams []StreamStat `json:"streams"`
 
 	// GCReleased is what nobody released and Abandon freed.
 	GCReleased Released `json:"gc_released"`
@@ -166,7 +173,7 @@ func (s *Stats) families() []*Family {
 func (s *Stats) scalars() []*int64 {
 	return []*int64{
 		&s.NumAllocRetries, &s.NumOOMs, &s.NumOOMRejections, &s.NumSyncAllStreams, &s.NumDeviceAlloc, &s.NumDeviceFree,
-		&s.PinnedBytes, &s.PendingBytes, &s.GCReleased.Count, &s.GCReleased.Bytes,
+		&s.FreePageBytes, &s.PinnedBytes, &s.PendingBytes, &s.GCReleased.Count, &s.GCReleased.Bytes,
 		&s.Collections.Background, &s.Collections.Waited,
 	}
 }
@@ -208,8 +215,12 @@ func (a *Allocator) stats(tables []*table) Stats {
 			tagged[i] = tagged[i].plus(t.tags[i].stat())
 		}
 		s.OversizeAllocations = s.OversizeAllocations.plus(t.oversize.stat())
-		for p := range t.bins {
-			s.LargestFree = max(s.LargestFree, t.bins[p].largest(&t.records))
+		stream := t.stat()
+		s.LargestFree = max(s.LargestFree, stream.LargestFree)
+		s.FreePageBytes += stream.FreePages
+		s.PinnedBytes += stream.Pinned
+		if stream.Reserved > 0 {
+			s.Streams = append(s.Streams, stream)
 		}
 		s.GCReleased.Count += t.waste.blocks
 		s.GCReleased.Bytes += t.waste.bytes
@@ -223,7 +234,6 @@ func (a *Allocator) stats(tables []*table) Stats {
 	for i := range tagged {
 		tagged[i].Peak = a.peaks.tags[i]
 	}
-	s.PinnedBytes = s.InactiveSplitBytes.All.Current
 	s.PendingBytes = s.ActiveBytes.All.Current - s.AllocatedBytes.All.Current
 	for i := range tagged {
 		if tagged[i].Allocated > 0 {

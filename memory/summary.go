@@ -14,11 +14,25 @@ const (
 	singleRule   = "---------------------------------------------------------------------------"
 )
 
-// Summary returns the books as a table.
-func (a *Allocator) Summary() string { return a.Stats().Summary() }
+// Summary returns the books as a table, with the device's own view of its
+// memory: what others hold is neither free nor reserved here.
+func (a *Allocator) Summary() string {
+	s := a.Stats()
+	if s.NumDeviceAlloc == 0 {
+		return s.Summary() // nothing is asked of a device that was never used
+	}
+	free, total, err := a.up.MemInfo()
+	if err != nil {
+		total = 0
+	}
+	return s.summary(free, total)
+}
 
 // Summary returns s as a table.
-func (s Stats) Summary() string {
+func (s Stats) Summary() string { return s.summary(0, 0) }
+
+// summary is Summary with the bytes that the device has, total 0 for unknown.
+func (s Stats) summary(deviceFree, deviceTotal int64) string {
 	var w summaryWriter
 	w.line(doubleRule)
 	w.line(center("Tarn memory summary, device " + s.Device))
@@ -27,6 +41,11 @@ func (s Stats) Summary() string {
 	w.pair("GC released blocks", fmt.Sprint(s.GCReleased.Count), "GC released bytes", formatSize(s.GCReleased.Bytes))
 	w.pair("GCs waited for", fmt.Sprint(s.Collections.Waited), "GCs in background", fmt.Sprint(s.Collections.Background))
 	w.pair("largest free block", formatSize(s.LargestFree), "pending", formatSize(s.PendingBytes))
+	w.pair("fragmentation", fmt.Sprintf("%.0f %%", 100*s.fragmentation()), "in free pages", formatSize(s.FreePageBytes))
+	if deviceTotal > 0 {
+		w.pair("device total", formatSize(deviceTotal), "device free", formatSize(deviceFree))
+		w.pair("pinned", formatSize(s.PinnedBytes), "held by others", formatSize(max(deviceTotal-deviceFree-s.ReservedBytes.All.Current, 0)))
+	}
 	w.line(doubleRule)
 	w.line("        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ")
 	for _, m := range []struct {
@@ -53,6 +72,9 @@ func (s Stats) Summary() string {
 	w.row("Oversize allocations", s.OversizeAllocations, s.OversizeAllocations, countCell)
 	w.line(singleRule)
 	w.row("Oversize segments", s.OversizeSegments, s.OversizeSegments, countCell)
+	if len(s.Streams) > 1 || len(s.Streams) == 1 && s.Streams[0].PrivatePool != "" {
+		w.streams(s.Streams)
+	}
 	if tags := s.Tags; len(tags) > 1 || len(tags) == 1 && tags[0].Tag != Untagged.String() {
 		w.line(singleRule)
 		for _, t := range tags {
@@ -107,4 +129,19 @@ func countCell(n, reference int64) string {
 func center(text string) string {
 	left := max(summaryWidth-len(text), 0) / 2
 	return fmt.Sprintf("%*s%-*s", left, "", summaryWidth-left, text)
+}
+
+// streams writes a table of what each stream has.
+func (w *summaryWriter) streams(streams []StreamStat) {
+	w.line(doubleRule)
+	w.line("         Stream        |  Reserved  | Allocated  |  Pending   | Free block ")
+	w.line(singleRule)
+	for _, s := range streams {
+		name := fmt.Sprintf("%#x", uintptr(s.Stream))
+		if s.PrivatePool != "" {
+			name += " " + s.PrivatePool
+		}
+		w.line(fmt.Sprintf(" %-21.21s | %s | %s | %s | %s ", name, bytesCell(s.Reserved, s.Reserved),
+			bytesCell(s.Allocated, s.Allocated), bytesCell(s.Pending, s.Pending), bytesCell(s.LargestFree, s.LargestFree)))
+	}
 }

@@ -1,8 +1,8 @@
 package memory
 
 // Totals returns the books as a walk over the snapshot finds them: what is
-// current in each family and by tag, PinnedBytes, PendingBytes and LargestFree.
-// All else, such as peaks, is 0. While nothing is on its way to or from the
+// current in each family and by tag, FreePageBytes, PinnedBytes, PendingBytes
+// and LargestFree. All else, such as peaks, is 0. While nothing is on its way to or from the
 // upstream, these are the numbers of [Allocator.Stats] at that moment.
 func (s Snapshot) Totals() Stats {
 	totals := Stats{Device: s.Device}
@@ -26,6 +26,16 @@ func (s Snapshot) Totals() Stats {
 				if len(segment.Blocks) > 1 {
 					add(&totals.InactiveSplit, segment.Pool, 1)
 					add(&totals.InactiveSplitBytes, segment.Pool, b.Size)
+					totals.PinnedBytes += b.Size
+				}
+				if segment.Pages {
+					from := roundUp(int64(b.Address-segment.Address), s.PageSize)
+					to := (int64(b.Address-segment.Address) + b.Size) &^ (s.PageSize - 1)
+					pages := max(to-from, 0)
+					totals.FreePageBytes += pages
+					if len(segment.Blocks) > 1 {
+						totals.PinnedBytes -= pages
+					}
 				}
 				continue
 			case BlockAllocated:
@@ -38,7 +48,6 @@ func (s Snapshot) Totals() Stats {
 			tags[b.Tag] += b.Requested
 		}
 	}
-	totals.PinnedBytes = totals.InactiveSplitBytes.All.Current
 	totals.PendingBytes = totals.ActiveBytes.All.Current - totals.AllocatedBytes.All.Current
 	for i := range numTags.Load() {
 		if name := Tag(i).String(); tags[name] > 0 {

@@ -59,8 +59,12 @@ var snippets = []struct {
 			"tensor/x_test.go":       "package tensor_test\n\nimport _ \"tarn/internal/fixture\"\n",
 			"tensor/x.go":            "package tensor\n\nimport _ \"tarn/internal/fixture\"\n",
 			"memory/memorytest/x.go": "package memorytest\n\nimport _ \"tarn/memory/memorytest/naive\"\n",
+
+			"examples/fragmentation/x.go": "package main\n\nimport _ \"tarn/memory/memorytest\"\n",
+			"examples/oom/x.go":           "package main\n\nimport _ \"tarn/memory/memorytest\"\n",
 		},
 		[]string{
+			"examples/oom/x.go:3: tarn/memory/memorytest is for tests only",
 			"memory/inspect/x.go:3: tarn/memory/memorytest is for tests only",
 			"tensor/x.go:3: tarn/internal/fixture is for tests only",
 		}},

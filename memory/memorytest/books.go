@@ -55,7 +55,14 @@ func CheckStats(s memory.Stats) error {
 		demand(of(s.Allocation) <= of(s.Active), "%s: %d blocks allocated, %d active", pool, of(s.Allocation), of(s.Active))
 	}
 	demand(s.PendingBytes == s.ActiveBytes.All.Current-s.AllocatedBytes.All.Current, "pending %d", s.PendingBytes)
-	demand(s.PinnedBytes == s.InactiveSplitBytes.All.Current, "pinned %d", s.PinnedBytes)
+	var pages, pinned int64
+	for _, stream := range s.Streams {
+		pages, pinned = pages+stream.FreePages, pinned+stream.Pinned
+	}
+	demand(s.FreePageBytes == pages && s.PinnedBytes == pinned, "free pages %d, pinned %d", s.FreePageBytes, s.PinnedBytes)
+	demand(s.PinnedBytes >= 0 && s.PinnedBytes <= s.InactiveSplitBytes.All.Current, "pinned %d", s.PinnedBytes)
+	demand(s.FreePageBytes >= 0 && s.FreePageBytes+s.PinnedBytes <= s.ReservedBytes.All.Current-s.ActiveBytes.All.Current,
+		"free pages %d, pinned %d", s.FreePageBytes, s.PinnedBytes)
 	demand(s.LargestFree <= s.ReservedBytes.All.Current-s.ActiveBytes.All.Current, "largest free block %d", s.LargestFree)
 	return errors.Join(errs...)
 }
