@@ -24,6 +24,11 @@ type Config struct {
 	// NoBackgroundGC leaves out the GC beside the work. Memory is bounded all
 	// the same, by the requests that wait.
 	NoBackgroundGC bool
+	// PageSlack is how far reserved may go past the peak of the live bytes, as a
+	// share of it, before free pages are moved together rather than more of them
+	// mapped; 0 for an eighth, negative for not at all. Less of it saves memory
+	// and costs calls upstream.
+	PageSlack float64
 	// Settings are PyTorch's; see [ParseSettings] and [SettingsFromEnv].
 	Settings Settings
 }

@@ -28,14 +28,14 @@ const (
 	// limitShare is how many of them must fit a limit for that size to be used.
 	limitShare = 8
 
-	// minPageSlack and pageSlackShare say how far pages may be reserved past the peak of
-	// the live bytes before they are moved together rather than more of them
-	// mapped: an eighth, and 32 MiB. Of the serving trace on 4 streams, in
-	// driver calls for 1000 allocations: nothing beyond the peak reserved 1.03
-	// times the live bytes at 8.4 calls, a twentieth 1.05 at 3.3, an eighth
-	// 1.11 at 2.3, a fifth 1.20 at 0.5.
-	minPageSlack   = 32 << 20
-	pageSlackShare = 8
+	// pageSlack and minPageSlack say how far pages may be reserved past the peak
+	// of the live bytes before they are moved together rather than more of them
+	// mapped. Of the serving trace on 4 streams, in driver calls for 1000
+	// allocations (BenchmarkSlack): at no slack reserved was 1.03 times the live
+	// bytes at 6.9 calls, at a twentieth 1.05 at 3.3, at an eighth 1.11 at 1.8, at
+	// a fifth 1.20 at 0.5.
+	pageSlack    = 0.125
+	minPageSlack = 32 << 20
 
 	// From ownSegment on a request gets a segment of its own, rounded up to
 	// segmentRounding: the page size of the devices we know.
@@ -71,8 +71,11 @@ type policy struct {
 	paged  bool  // segments are runs of pages
 	rounds bool  // some sizes round up to more than minBlockSize
 	large  int64 // size of a segment that large requests share
-	whole  int64 // blocks of this size or more are not split; unlimited for none
-	kept   int64 // bytes held past which idle segments go back; unlimited for none
+	// reserved may go past the peak of live bytes by a share and at least by so many
+	pageSlack    float64
+	minPageSlack int64
+	whole        int64 // blocks of this size or more are not split; unlimited for none
+	kept         int64 // bytes held past which idle segments go back; unlimited for none
 }
 
 // unlimited is the limit of an allocator that has none.
@@ -96,6 +99,12 @@ func newPolicy(cfg *Config, props Props, total func() (int64, error)) (*policy, 
 	}
 	if cfg.Limit > 0 {
 		p.limit = cfg.Limit
+	}
+	switch {
+	case cfg.PageSlack == 0:
+		p.pageSlack, p.minPageSlack = pageSlack, minPageSlack
+	case cfg.PageSlack > 0:
+		p.pageSlack = min(cfg.PageSlack, 1) // more is bounded by the hard budget in any case
 	}
 	if f := cfg.Settings.MemoryFraction; f != 0 {
 		n, err := total()
@@ -183,7 +192,7 @@ func (p *policy) slack(peak, hard int64) int64 {
 	if !p.paged {
 		return hard
 	}
-	return min(max(peak/pageSlackShare, minPageSlack), hard)
+	return min(max(int64(p.pageSlack*float64(peak)), p.minPageSlack), hard)
 }
 
 // leastGrowth returns the size of the smallest segment that holds r: what is

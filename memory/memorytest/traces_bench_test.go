@@ -3,6 +3,7 @@ package memorytest_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -253,4 +254,23 @@ func mutexPair() float64 {
 		fastest = min(fastest, time.Since(start))
 	}
 	return float64(fastest.Nanoseconds()) / rounds
+}
+
+// BenchmarkSlack prints the curve that memory.Config.PageSlack chooses a point
+// of: reserved bytes against driver calls, without limit, of the traces whose
+// shapes change.
+func BenchmarkSlack(b *testing.B) {
+	for _, name := range []string{"c_var24quad", "c_var24ckpt", "d_serve"} {
+		for _, slack := range []float64{-1, 0.05, 0.125, 0.2, 0.5} {
+			b.Run(fmt.Sprintf("%s/%.3f", name, max(slack, 0)), func(b *testing.B) {
+				trace, _ := memorytest.TraceByName(name, *traceSeed, *traceStreams)
+				var found outcome
+				for range b.N {
+					found = measure(b, trace, unlimited, memory.Config{NoBackgroundGC: true, PageSlack: slack})
+				}
+				b.ReportMetric(over(found.reserved, trace.PeakLive), "reserved/live")
+				b.ReportMetric(found.driverCalls, "drivercalls/kalloc")
+			})
+		}
+	}
 }
