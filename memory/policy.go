@@ -97,6 +97,10 @@ func newPolicy(cfg *Config, props Props, total func() (int64, error)) (*policy, 
 		slog.Warn("memory: a setting has no effect", "key", "expandable_segments", "device", props.Name,
 			"reason", "the device has no virtual memory")
 	}
+	if cfg.Settings.Backend == asyncBackend {
+		slog.Warn("memory: a setting has no effect", "key", "backend", "device", props.Name,
+			"reason", "the device has no pool of its own")
+	}
 	if cfg.Limit > 0 {
 		p.limit = cfg.Limit
 	}

@@ -51,11 +51,8 @@ type Settings struct {
 	// (expandable_segments_reserve)
 	ExpandableReserve Reserve
 
-	// CaptureReuse gives what was freed during a capture to later requests of
-	// it as soon as the graph orders them. (graph_capture_record_stream_reuse)
-	CaptureReuse bool
-
-	// Pinned has the settings of page-locked host memory.
+	// Pinned has the settings of page-locked host memory: those of an allocator
+	// of package pinned, not of this one.
 	Pinned PinnedSettings
 }
 

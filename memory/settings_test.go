@@ -52,7 +52,7 @@ func TestSettingsParse(t *testing.T) {
 			Pinned: PinnedSettings{UseHostRegister: true, RegisterThreads: 8},
 		},
 		"pinned_use_cuda_host_register:False":    {},
-		"graph_capture_record_stream_reuse:True": {CaptureReuse: true},
+		"graph_capture_record_stream_reuse:True": {},
 		"max_split_size_mb:40":                   {MaxSplitSize: 40 << 20},
 		"garbage_collection_threshold:0.5":       {GCThreshold: 0.5},
 		// 48, 52

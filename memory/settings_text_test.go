@@ -34,7 +34,7 @@ func randomSettings(rng *rand.Rand) (s Settings) {
 		s.GCThreshold = max(rng.Float64(), 0.001)
 	}
 	s.MemoryFraction = []float64{0, NoMemory, rng.Float64(), 1}[rng.IntN(4)]
-	s.ThrowOnMallocOOM, s.CaptureReuse = some(), some()
+	s.ThrowOnMallocOOM = some()
 	s.Expandable = Expandable(rng.IntN(3))
 	s.ExpandableReserve = []Reserve{{}, {Fraction: rng.Float64() + 0.1}, {Bytes: 1 + rng.Int64N(1<<50)}}[rng.IntN(3)]
 	s.Pinned = PinnedSettings{
