@@ -10,10 +10,13 @@ FN vf rotated(vf x, const int by) {
 	return __builtin_shuffle(x, lanes);
 }
 
-FN float add_lanes(vf x) {
+// sum_of_lanes returns the sum of the lanes of x in all lanes.
+FN vf sum_of_lanes(vf x) {
 	UNROLLED for (int by = VL / 2; by > 0; by /= 2) x += rotated(x, by);
-	return x[0];
+	return x;
 }
+
+FN float add_lanes(vf x) { return sum_of_lanes(x)[0]; }
 
 BODY double sum_run(const float *x, int64_t n) {
 	double total = 0;
@@ -52,13 +55,16 @@ BODY void sum_columns(float *out, const float *x, int64_t ld, int64_t rows, int6
 // larger_or_nan keeps a NaN on either side: greater(a, b) is b where one is.
 FN vf larger_or_nan(vf a, vf b) { return choose(a != a, a, greater(a, b)); }
 
+// largest_lane returns the largest lane of m in all lanes.
+FN vf largest_lane(vf m) {
+	UNROLLED for (int by = VL / 2; by > 0; by /= 2) m = larger_or_nan(m, rotated(m, by));
+	return m;
+}
+
 BODY float max_run(const float *x, int64_t n) {
 	vf m = all(x[0]);
 	int64_t i = 0;
 	for (; i + VL <= n; i += VL) m = larger_or_nan(m, load(x + i));
-	if (i < n) {
-		m = larger_or_nan(m, choose(first_mask(n - i), load_first(x + i, n - i), m));
-	}
-	UNROLLED for (int by = VL / 2; by > 0; by /= 2) m = larger_or_nan(m, rotated(m, by));
-	return m[0];
+	if (i < n) m = larger_or_nan(m, choose(first_mask(n - i), load_first(x + i, n - i), m));
+	return largest_lane(m)[0];
 }
