@@ -193,7 +193,7 @@ func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
 		if d == noTables {
 			return nil
 		}
-		return a.handleError(h, ErrForeignBlock)
+		return a.handleError("Free", h, ErrForeignBlock)
 	}
 	var stack stackID
 	if y := a.history.Load(); y != nil && y.Stacks == AllStacks && y.Events > 0 {
@@ -201,14 +201,14 @@ func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
 	}
 	if len(usedOn) > 0 {
 		if streams := a.foreignUses(t, usedOn); len(streams) > 0 {
-			return a.handleError(h, a.freeAfter(t, h, streams, stack))
+			return a.handleError("Free", h, a.freeAfter(t, h, streams, stack))
 		}
 	}
 	t.mu.Lock()
 	b, err := t.lookup(h)
 	if err != nil {
 		t.mu.Unlock()
-		return a.handleError(h, err)
+		return a.handleError("Free", h, err)
 	}
 	t.end(h.index, b, stack)
 	t.give(h.index, b)
@@ -220,13 +220,13 @@ func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
 }
 
 // handleError says whose handle was refused. A closed allocator refuses none.
-func (a *Allocator) handleError(h Handle, err error) error {
+func (a *Allocator) handleError(op string, h Handle, err error) error {
 	switch err {
 	case ErrStaleHandle, ErrForeignBlock:
 		if a.directory.Load() == noTables {
 			return nil
 		}
-		return &HandleError{Op: "Free", Device: a.props.Name, Handle: h, Err: err}
+		return &HandleError{Op: op, Device: a.props.Name, Handle: h, Err: err}
 	}
 	return err
 }

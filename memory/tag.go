@@ -46,6 +46,28 @@ func NewTag(name string) Tag {
 	return Tag(len(tags.names) - 1)
 }
 
+// Retag says what the block of h is for from now on. The error is a
+// [*HandleError], or a [*RequestError] for a tag that NewTag did not make.
+func (a *Allocator) Retag(h Handle, tag Tag) error {
+	if uint32(tag) >= numTags.Load() {
+		return &RequestError{Device: a.props.Name, Tag: tag}
+	}
+	d := a.directory.Load()
+	t := d.ofID(h.table)
+	if t == nil {
+		return a.handleError("Retag", h, ErrForeignBlock)
+	}
+	t.mu.Lock()
+	b, err := t.lookup(h)
+	if err == nil && b.tag != tag {
+		t.tags[b.tag].sub(b.requested)
+		t.tags[tag].add(b.requested)
+		b.tag = tag
+	}
+	t.mu.Unlock()
+	return a.handleError("Retag", h, err)
+}
+
 // String returns the name of t.
 func (t Tag) String() string {
 	tags.Lock()

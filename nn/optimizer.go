@@ -62,6 +62,9 @@ func (ps parameters) ready(state ...*[]*tensor.Tensor) (*ready, error) {
 				if z.Err() != nil {
 					return nil, fmt.Errorf("nn: state of %s: %w", p.Name, z.Err())
 				}
+				if err := z.SetTag(tensor.OptimizerState); err != nil {
+					return nil, fmt.Errorf("nn: state of %s: %w", p.Name, err)
+				}
 				(*s)[i] = z
 			}
 			r.states[k] = append(r.states[k], (*s)[i])

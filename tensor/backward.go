@@ -34,6 +34,9 @@ func (t *Tensor) RequireGrad() *Tensor {
 	}
 	if t.leaf == nil {
 		t.leaf = &leaf{stream: t.storage.home}
+		if err := t.storage.setTag(parameterTag); err != nil {
+			return failed(newError("RequireGrad", err, t), t.dev, t.env, t.view)
+		}
 	}
 	return t
 }
@@ -86,14 +89,14 @@ func (l *leaf) add(g *Tensor) error {
 		}
 		g.env = nil
 		l.grad = g
-		return nil
+		return g.storage.setTag(gradientTag)
 	}
 	copied := cloneOn(l.stream, nil, g)
 	if err := errors.Join(copied.err, g.Release()); err != nil {
 		return err
 	}
 	l.grad = copied
-	return nil
+	return copied.storage.setTag(gradientTag)
 }
 
 // Backward computes the gradients of t, a single element, for all leaves that

@@ -62,7 +62,7 @@ func create(op string, p Place, dt DType, shape []int) *Tensor {
 	}
 	var t *Tensor
 	if err == nil {
-		t, err = newTensor(dev.streamOf(e), e, dt, dims)
+		t, err = newTagged(dev.streamOf(e), e, dt, dims, dataTag)
 	}
 	if err != nil {
 		v, _, _ := dense(dt, dims)

@@ -137,14 +137,18 @@ func failed(err error, dev *Device, e *env, v kernels.View) *Tensor {
 	return &Tensor{dev: dev, env: e, view: v, err: err}
 }
 
-// newTensor makes a dense tensor on the stream with undefined contents. The
-// storage lives in e's scope.
+// newTensor makes a dense tensor on the stream with undefined contents, the
+// result of an op. The storage lives in e's scope.
 func newTensor(s *Stream, e *env, dt DType, dims []int64) (*Tensor, error) {
+	return newTagged(s, e, dt, dims, resultTag)
+}
+
+func newTagged(s *Stream, e *env, dt DType, dims []int64, tag memory.Tag) (*Tensor, error) {
 	v, size, err := dense(dt, dims)
 	if err != nil {
 		return nil, err
 	}
-	st, err := newStorage(s, e.get().scope, size, memory.Untagged)
+	st, err := newStorage(s, e.get().scope, size, tag)
 	if err != nil {
 		return nil, err
 	}
