@@ -8,7 +8,7 @@ TESTED  ?=
 GOTEST := $(GO) test -timeout $(TIMEOUT)
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt vet lint test race invariants nocgo cross bench fuzz gpu sizes
+.PHONY: help check fmt vet lint test race invariants nocgo cross bench fuzz mutants gpu sizes
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FUZZTIME),20s) $$pkg; \
 		done; \
 	done
+
+mutants: ## lines of package memory, each changed for the worse: a test must notice
+	$(GO) run ./memory/memorytest/mutants
 
 gpu: ## the tests that need a CUDA driver; says so where there is none
 	@log=$$($(GO) test -count=1 -v -run '^TestDriver' ./cuda 2>&1) || { echo "$$log"; exit 1; }; \
