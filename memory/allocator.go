@@ -57,6 +57,7 @@ type Allocator struct {
 	// What is under way upstream, by goroutines that dropped the lock.
 	pledged   int64 // bytes that were asked for
 	strays    []stray
+	stuck     []stuck
 	returning int64  // bytes that are no longer in a table and not yet returned
 	inflight  int    // goroutines
 	progress  uint64 // goes up when one of them left room for others

@@ -134,7 +134,25 @@ func (a *Allocator) mapPages(ar *arena, s span, memory []Page) error {
 		err = a.up.SetAccess(ar.ptr(s.from), ar.bytes(s))
 	}
 	if err != nil && mapped > 0 {
-		err = errors.Join(err, a.up.Unmap(ar.ptr(s.from), int64(mapped)*ar.page))
+		err = errors.Join(err, a.unmapAgain(ar, span{s.from, s.from + mapped}))
+	}
+	return err
+}
+
+// stuck is addresses where something is mapped for nobody: undoing it failed.
+// They stay in transit until Close tries again.
+type stuck struct {
+	ar *arena
+	span
+}
+
+// unmapAgain undoes a mapping that was of no use.
+func (a *Allocator) unmapAgain(ar *arena, s span) error {
+	err := a.up.Unmap(ar.ptr(s.from), ar.bytes(s))
+	if err != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.stuck = append(a.stuck, stuck{ar, s})
 	}
 	return err
 }

@@ -175,7 +175,7 @@ func (h *haul) do() error {
 	for n, s := range h.fresh {
 		if err := a.mapPages(h.ar, s, rest[:s.len()]); err != nil {
 			for _, s := range h.fresh[:n] {
-				err = errors.Join(err, a.up.Unmap(h.ar.ptr(s.from), h.ar.bytes(s)))
+				err = errors.Join(err, a.unmapAgain(h.ar, s))
 			}
 			return errors.Join(err, h.putBack(h.sources), h.drop())
 		}
@@ -229,6 +229,9 @@ func (h *haul) land(err error) {
 		h.t.holds(-int64(h.create) * h.ar.page)
 		for _, s := range h.fresh {
 			h.ar.assign(s, 0, 0)
+		}
+		for _, s := range a.stuck {
+			s.ar.assign(s.span, inTransit, 0)
 		}
 		for _, p := range append(h.foreign, h.sources...) {
 			if p.lost {

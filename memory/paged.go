@@ -155,6 +155,9 @@ func (a *Allocator) detachRuns(t *table, target int64) (pieces []piece, wait boo
 // closeArenas unmaps all that is mapped and gives it and the addresses back.
 // Nobody uses the allocator any more.
 func (a *Allocator) closeArenas() (err error) {
+	for _, s := range a.stuck {
+		err = errors.Join(err, a.up.Unmap(s.ar.ptr(s.from), s.ar.bytes(s.span)))
+	}
 	for p := range a.arenas {
 		ar := &a.arenas[p]
 		for n := 0; n < len(ar.pages); {

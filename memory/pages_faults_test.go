@@ -149,7 +149,7 @@ func TestHaulFailsTwice(t *testing.T) {
 			first := failure{call, n, errBroken}
 			_, log, _ := attempt(t, first)
 			at := slices.IndexFunc(log, func(e memorytest.Entry) bool { return errors.Is(e.Err, errBroken) })
-			for _, next := range []memorytest.Call{memorytest.CallMap, memorytest.CallAccess} {
+			for _, next := range []memorytest.Call{memorytest.CallMap, memorytest.CallAccess, memorytest.CallUnmap} {
 				for k := count(log[:at+1], next) + 1; k <= count(log, next); k++ {
 					h, _, err := attempt(t, first, failure{next, k, errBroken})
 					require.ErrorIs(t, err, errBroken)
