@@ -18,7 +18,7 @@
 //	parked    freed, but work on other streams may still use it: pending
 //	active    live or parked
 //	reserved  held from the upstream, in use or not
-//	pinned    free bytes in a segment with a block in use (PyTorch: inactive split)
+//	pinned    free bytes in a page, or an upstream's range, with a block in use
 //	abandoned what the Go GC found dead before anybody freed it
 //
 // To free gives a block to the cache; to release gives a segment upstream.
@@ -106,7 +106,8 @@
 //  3. grow: take the missing pages, or a segment, upstream. Past GCThreshold
 //     segments that were not used of late go back first. If it would take
 //     reserved past L + hard, wait for a Go GC first, and search. If it would
-//     still go past the peak of L + hard, move pages, or release that much.
+//     still go past the peak of the live bytes by an eighth, move pages; by
+//     the hard budget, release that much of the cached segments.
 //  4. follow: as reuse, with memory whose last work is not done.
 //  5. remap: move free pages into the window.
 //  6. release: give back all cached segments, of all streams; grow, by the
@@ -128,10 +129,10 @@
 // # Garbage
 //
 // The Go GC does not see device memory, so the allocator paces it. L is the most
-// that was allocated after a GC that it started. The soft budget is
-// max(64 MiB, sqrt(64 MiB × L)), counted in bytes allocated since and not
-// freed explicitly; past it a GC starts beside the work. The hard budget is
-// twice the soft one; a request that would take reserved past L + hard waits
+// that was allocated after a GC that it started, l that after the last one. The
+// soft budget is max(64 MiB, sqrt(64 MiB × l)), counted in bytes allocated since
+// and not freed explicitly; past it a GC starts beside the work. The hard budget
+// is twice the soft one; a request that would take reserved past L + hard waits
 // for a GC. A request that the cache can serve never waits. Hence
 //
 //	reserved <= peak live + hard + one segment
