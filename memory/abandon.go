@@ -133,15 +133,10 @@ func (a *Allocator) parkAbandoned(v visited) int64 {
 	if !v.claimed && t.claim(v.handle) != nil {
 		return 0
 	}
-	size, err := a.parkClaimed(t, v.handle, streams, 0)
-	if err != nil {
+	d := deferred{t: t, handle: v.handle, streams: streams, abandoned: true}
+	if !a.deferFree(d) && a.park(d) != nil {
 		v.claimed = true
 		a.abandoned.put(v)
-		return 0
 	}
-	t.mu.Lock()
-	t.waste.blocks++
-	t.waste.bytes += size
-	t.mu.Unlock()
 	return 0
 }

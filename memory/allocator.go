@@ -328,15 +328,23 @@ func (a *Allocator) Close() error {
 		events = append(events, idle...)
 		a.depart(segments[i])
 	}
+	a.departArenas()
 	a.mu.Unlock()
+	busy := false // pages may still be in use; segments wait for that when they are freed
 	if a.arenas[smallPool].size+a.arenas[largePool].size > 0 && a.props.Asynchronous {
-		errs = append(errs, a.awaitStreams(tables)) // segments do so when they are freed
+		if err := a.awaitStreams(tables); err != nil {
+			errs = append(errs, err)
+			busy = a.awaitStreams(tables) != nil // a second try
+		}
 	}
 	for i, t := range tables {
 		_, err := a.giveBack(t, segments[i])
 		errs = append(errs, err)
 	}
-	errs = append(errs, a.destroyEvents(events), a.closeArenas())
+	errs = append(errs, a.destroyEvents(events))
+	if !busy { // else they are lost: unmapping them would break the device
+		errs = append(errs, a.closeArenas())
+	}
 	if lost.Count > 0 {
 		errs = append(errs, &lost)
 	}

@@ -140,9 +140,12 @@ func (bs *bins) largest(r *records) int64 {
 
 // each calls f for each block.
 func (bs *bins) each(r *records, f func(i uint32, b *block)) {
-	for _, head := range bs.heads {
-		for i := head; i != 0; i = r.at(i).binNext {
-			f(i, r.at(i))
+	for levels := bs.levels; levels != 0; levels &= levels - 1 {
+		level := bits.TrailingZeros64(levels)
+		for subs := bs.subs[level]; subs != 0; subs &= subs - 1 {
+			for i := bs.heads[level<<subBinShift|bits.TrailingZeros16(subs)]; i != 0; i = r.at(i).binNext {
+				f(i, r.at(i))
+			}
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 // While a stream is captured into a graph its work does not run, and CUDA
 // forbids to ask about it. So the allocator neither queries, waits, unmaps nor
 // takes memory over for such a stream; it only takes new memory, which CUDA
-// allows in relaxed mode. Blocks that would have to wait for a captured stream
-// are kept until the end.
+// allows in relaxed mode, and gives nothing back to make room for that. Blocks
+// that would have to wait for a captured stream are kept until the end.
 
 // deferred is a block that was freed while a stream that it waits for, or its
 // own, was captured. It is claimed; see pending.go.
@@ -20,10 +20,13 @@ type deferred struct {
 	handle  Handle
 	streams []cuda.Stream
 	stack   stackID // of the free
+
+	abandoned bool // by its owner, and counted as waste once it is parked
 }
 
 // BeginCapture says that work of stream s is captured from now on, with memory
-// out of p.
+// out of p. Since requests in a capture cannot use what others have cached,
+// EmptyCache before it makes most room.
 func (p *Pool) BeginCapture(s cuda.Stream) error {
 	a := p.a
 	a.mu.Lock()
@@ -39,6 +42,7 @@ func (p *Pool) BeginCapture(s cuda.Stream) error {
 		streams = append(streams, *old...)
 	}
 	a.capturing.Store(&streams)
+	p.graphs.Store(true)
 	return nil
 }
 
@@ -60,7 +64,15 @@ func (p *Pool) EndCapture(s cuda.Stream) error {
 	a.mu.Unlock()
 	var errs []error
 	for _, d := range waiting {
-		errs = append(errs, a.parkOrDefer(d))
+		if a.deferFree(d) {
+			continue
+		}
+		if err := a.park(d); err != nil {
+			a.mu.Lock()
+			a.deferred = append(a.deferred, d)
+			a.mu.Unlock()
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -71,20 +83,29 @@ func (a *Allocator) captures(s cuda.Stream) bool {
 	return streams != nil && slices.Contains(*streams, s)
 }
 
-// parkOrDefer parks a claimed block, or keeps it while one of its streams is
-// captured.
-func (a *Allocator) parkOrDefer(d deferred) error {
-	if a.captures(d.t.stream) || slices.ContainsFunc(d.streams, a.captures) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.deferred = append(a.deferred, d)
-		return nil
+// deferFree keeps a claimed block while one of its streams is captured, and
+// reports whether that is so.
+func (a *Allocator) deferFree(d deferred) bool {
+	if a.capturing.Load() == nil {
+		return false
 	}
-	_, err := a.parkClaimed(d.t, d.handle, d.streams, d.stack)
-	if err != nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.deferred = append(a.deferred, d)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.captures(d.t.stream) && !slices.ContainsFunc(d.streams, a.captures) {
+		return false
+	}
+	a.deferred = append(a.deferred, d)
+	return true
+}
+
+// park parks a claimed block. If an event cannot be recorded it stays claimed.
+func (a *Allocator) park(d deferred) error {
+	size, err := a.parkClaimed(d.t, d.handle, d.streams, d.stack)
+	if err == nil && d.abandoned {
+		d.t.mu.Lock()
+		defer d.t.mu.Unlock()
+		d.t.waste.blocks++
+		d.t.waste.bytes += size
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -17,10 +18,17 @@ import (
 // and each other's blocks. It is for the race detector, for the invariants
 // that Check knows, and to show that no two live blocks share bytes.
 func TestConcurrent(t *testing.T) {
-	const workers, streams, rounds = 8, 3, 400
-	f, a := device(t, memorytest.FakeConfig{Capacity: 300 * mib, Asynchronous: true}, memory.Config{
-		SoftBudget: func(int64) int64 { return 32 * mib },
-	})
+	for _, tc := range []struct{ workers, streams int }{{8, 3}, {2, 16}, {64, 1}} {
+		t.Run(fmt.Sprintf("%d on %d", tc.workers, tc.streams), func(t *testing.T) {
+			bothKinds(t, func(t *testing.T, fake memorytest.FakeConfig) { testConcurrent(t, fake, tc.workers, tc.streams) })
+		})
+	}
+}
+
+func testConcurrent(t *testing.T, fake memorytest.FakeConfig, workers, streams int) {
+	rounds := 3200 / workers
+	fake.Capacity, fake.Asynchronous, fake.KeepLog = 300*mib, true, false
+	f, a := device(t, fake, memory.Config{SoftBudget: func(int64) int64 { return 32 * mib }})
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	var owned sync.Map // granule to the worker that has it

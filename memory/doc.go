@@ -125,6 +125,8 @@
 // given back upstream, and it may lend free blocks to requests that would fail.
 // While a stream is captured into a graph, requests on it only take new memory
 // (grow), and frees that have to wait for it are kept until the end: capture.go.
+// A pool that was captured from keeps all its memory where it is, free or not,
+// until it is closed.
 //
 // # Garbage
 //
@@ -137,8 +139,9 @@
 //
 //	reserved <= peak live + hard + one segment
 //
-// whatever a program drops without a Free, up to what fragmentation pins
-// (TestGarbageIsBounded, TestIdleShapesGoBack).
+// whatever a program drops without a Free, up to what fragmentation pins and what
+// graphs keep free (TestGarbageIsBounded, TestIdleShapesGoBack,
+// TestMemoryOfGraphsIsNoExcess).
 //
 // # Locks
 //

@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"sync"
 	"time"
 )
@@ -108,20 +109,43 @@ func (a *Allocator) markTables() {
 	}
 }
 
-// overHardBudget reports whether growing by size bytes has to wait for a GC.
-func (a *Allocator) overHardBudget(size int64) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.held()+size-a.pacer.peakLive > a.pacer.hard()
+// overHardBudget reports whether growing by size bytes for t has to wait for a
+// GC.
+func (a *Allocator) overHardBudget(t *table, size int64) bool {
+	tables := a.lockAll()
+	defer a.unlockAll(tables)
+	return a.heldFor(t, tables)+size-a.pacer.peakLive > a.pacer.hard()
 }
 
-// overPeak returns by how many bytes a growth for r would go past the peak of
-// the live bytes, r included, and what the cache may have beyond it: that much
-// lies idle in shapes that nobody asks for.
+// heldFor returns the bytes held but for those that are free in pools of graphs,
+// t's own apart: no GC gives them back, and no cache. All locks are held.
+func (a *Allocator) heldFor(t *table, tables []*table) int64 {
+	held := a.held()
+	if len(a.pools) == 0 {
+		return held
+	}
+	keeps := func(p *Pool) bool { return p != t.pool && p.keeps() && slices.Contains(a.pools, p) }
+	for _, p := range a.pools {
+		if keeps(p) {
+			held -= p.held
+		}
+	}
+	for _, other := range tables {
+		if keeps(other.pool) {
+			held += other.books[activeBytes][allPools].current()
+		}
+	}
+	return held
+}
+
+// overPeak returns by how many bytes a growth for c would go past the peak of
+// the live bytes, c's included, and what the cache may have beyond it: that
+// much lies idle in shapes that nobody asks for.
 //
 // What was abandoned was perhaps not live at the peak of what was active. So
 // the peak counts without it, or is L.
-func (a *Allocator) overPeak(r *request) int64 {
+func (a *Allocator) overPeak(c *climb) int64 {
+	r := &c.r
 	tables := a.lockAll()
 	defer a.unlockAll(tables)
 	a.observePeaks(tables)
@@ -132,7 +156,7 @@ func (a *Allocator) overPeak(r *request) int64 {
 	}
 	peak = max(peak, now, a.pacer.peakLive)
 	p := a.policy.Load()
-	return a.held() + p.growth(r) - peak - p.slack(peak, a.pacer.hard())
+	return a.heldFor(c.t, tables) + p.growth(r) - peak - p.slack(peak, a.pacer.hard())
 }
 
 // collect runs the Go garbage collector, frees what it let go of and sets L.

@@ -14,7 +14,8 @@ type piece struct {
 	span
 	freedAt uint64
 	idle    bool
-	lost    bool // its memory went back upstream
+	memory  []Page // what is mapped there, from when it left its table
+	lost    bool   // its memory went back upstream
 }
 
 // pieces returns all free pages of an arena that tables have, and that are
@@ -86,12 +87,7 @@ func (a *Allocator) plan(t *table, r *request, tables []*table, m means) (*haul,
 	for _, s := range h.fresh {
 		h.ar.assign(s, inTransit, 0)
 	}
-	for _, p := range h.foreign {
-		h.depart(p)
-	}
-	for _, p := range h.sources {
-		h.depart(p)
-	}
+	a.departPieces(h.foreign, h.sources)
 	a.pledged += bytes
 	t.holds(bytes)
 	a.inflight++
@@ -105,36 +101,76 @@ func (h *haul) findSources(tables []*table) bool {
 	for p := range h.a.arenas {
 		ar := &h.a.arenas[p]
 		for _, s := range h.a.pieces(ar, tables, true) {
-			if ar == h.ar && s.from < h.window.to && h.window.from < s.to {
-				// What sticks out of the window could serve too, but is next to
-				// where the request ends: the first that is free for the next.
-				continue
+			if ar == h.ar {
+				s.span = s.outside(h.window.span)
 			}
-			all = append(all, s)
+			if s.len() > 0 {
+				all = append(all, s)
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(p, q piece) int {
-		if p.idle != q.idle {
-			return map[bool]int{true: -1, false: 1}[p.idle]
-		}
-		return cmp.Compare(q.len(), p.len())
+		return cmp.Or(cmp.Compare(h.rank(p), h.rank(q)), cmp.Compare(q.len(), p.len()))
 	})
 	for _, s := range all {
 		if h.create == 0 {
 			break
 		}
-		s.to = min(s.to, s.from+h.create)
+		if h.beside(s) && s.from == h.window.to {
+			s.from = max(s.from, s.to-h.create)
+		} else {
+			s.to = min(s.to, s.from+h.create)
+		}
 		h.create -= s.len()
 		h.sources = append(h.sources, s)
 	}
 	return len(h.sources) > 0
 }
 
-// depart takes a piece out of its table. No block has two pieces, so the
-// records that a plan has found stay good.
-func (h *haul) depart(p piece) {
-	p.t.cut(p.ar, p.index, p.span)
-	h.a.returning += p.ar.bytes(p.span)
+// outside returns what of s sticks out of a window that does not lie within it.
+func (s span) outside(w span) span {
+	if s.from < w.from {
+		return span{s.from, min(s.to, w.from)}
+	}
+	return span{max(s.from, w.to), max(s.to, w.to)}
+}
+
+// beside reports whether a piece touches the window.
+func (h *haul) beside(p piece) bool {
+	return p.ar == h.ar && (p.from == h.window.to || p.to == h.window.from)
+}
+
+// rank orders what may move by what it costs: a wait of the host, then the
+// pages next to where the request ends, the first that are free for the next.
+func (h *haul) rank(p piece) (n int) {
+	if !p.idle {
+		n += 2
+	}
+	if h.beside(p) {
+		n++
+	}
+	return n
+}
+
+// departPieces takes pieces out of their tables, the last first: then a cut
+// leaves the record of what lies left of it as it was, and relabels no more than
+// what lies between it and the cut before. The device lock and those of the
+// tables are held.
+func (a *Allocator) departPieces(lists ...[]piece) {
+	var leaving []*piece
+	for _, pieces := range lists {
+		for n := range pieces {
+			leaving = append(leaving, &pieces[n])
+		}
+	}
+	slices.SortFunc(leaving, func(p, q *piece) int { return cmp.Compare(q.ar.ptr(q.from), p.ar.ptr(p.from)) })
+	for _, p := range leaving {
+		p.t.cut(p.ar, p.index, p.span)
+		for _, pg := range p.ar.pages[p.from:p.to] {
+			p.memory = append(p.memory, pg.memory)
+		}
+		a.returning += p.ar.bytes(p.span)
+	}
 }
 
 // do does what takes calls upstream. No lock is held. If a step fails, those
@@ -169,7 +205,7 @@ func (h *haul) do() error {
 		if err := a.up.Unmap(p.ar.ptr(p.from), p.ar.bytes(p.span)); err != nil {
 			return errors.Join(err, h.putBack(h.sources[:n]), h.drop())
 		}
-		memory = append(memory, p.memory()...)
+		memory = append(memory, p.memory...)
 	}
 	rest := memory
 	for n, s := range h.fresh {
@@ -189,22 +225,12 @@ func (h *haul) do() error {
 // back upstream.
 func (h *haul) putBack(sources []piece) (err error) {
 	for n, p := range sources {
-		memory := p.memory()
-		if failed := h.a.mapPages(p.ar, p.span, memory); failed != nil {
+		if failed := h.a.mapPages(p.ar, p.span, p.memory); failed != nil {
 			sources[n].lost = true
-			err = errors.Join(err, failed, h.a.releaseMemory(p.ar, memory))
+			err = errors.Join(err, failed, h.a.releaseMemory(p.ar, p.memory))
 		}
 	}
 	return err
-}
-
-// memory returns what is, or was, mapped at p.
-func (p *piece) memory() []Page {
-	pages := make([]Page, 0, p.len())
-	for i := p.from; i < p.to; i++ {
-		pages = append(pages, p.ar.pages[i].memory)
-	}
-	return pages
 }
 
 // drop gives back what was made in vain.

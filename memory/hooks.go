@@ -12,7 +12,8 @@ type hooks struct {
 // OnShortage has f called by requests that nothing else could serve, before
 // they fail: f may free what it can do without, such as a cache of the
 // program's own, and the request is tried once more. need is the size of a
-// block for it in bytes. remove ends that.
+// block for it in bytes. A request that f makes and that fails calls f in turn:
+// f must see to it that this ends. remove ends the calls.
 func (a *Allocator) OnShortage(f func(need int64)) (remove func()) {
 	return addHook(a, &a.hooks.shortage, f)
 }

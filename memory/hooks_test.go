@@ -83,3 +83,31 @@ func TestRetiredStream(t *testing.T) {
 		free(t, a, b)
 	})
 }
+
+// TestRetireWaitsForOthers retires a stream while somebody else is asking about
+// it: when it returns nobody records an event on it any more.
+func TestRetireWaitsForOthers(t *testing.T) {
+	for call, n := range map[memorytest.Call]int32{memorytest.CallRecordEvent: 1, memorytest.CallQueryEvent: 2} {
+		t.Run(call.String(), func(t *testing.T) {
+			var fake *memorytest.Fake
+			var began int
+			during(t, memorytest.FakeConfig{Granularity: page, Asynchronous: true, KeepLog: true}, memory.Config{}, call, n,
+				func(f *memorytest.Fake, a *memory.Allocator) {
+					fake = f
+					blocks := row(t, f, a, 0, 1, 1, 1)
+					free(t, a, blocks[0])
+					write(t, f, a, page, 1) // records an event
+					free(t, a, blocks[1])
+					f.Complete(0)
+					write(t, f, a, page, 1) // asks for it, and records the next
+				},
+				func(f *memorytest.Fake, a *memory.Allocator) {
+					assert.NoError(t, a.RetireStream(0))
+					began = len(f.Log())
+				})
+			for _, e := range fake.Log()[began:] {
+				assert.False(t, e.Call == memorytest.CallRecordEvent && e.Stream == 0, "%v on a stream that is gone", e)
+			}
+		})
+	}
+}

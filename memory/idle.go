@@ -65,6 +65,7 @@ func (a *Allocator) observe(t *table) error {
 
 	t.mu.Lock()
 	t.idle.busy = false
+	t.settled.Broadcast()
 	t.idle.event, t.idle.marked = event, marked
 	if done {
 		t.idle.until = max(t.idle.until, until)

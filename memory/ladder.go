@@ -84,10 +84,14 @@ func (a *Allocator) miss(t *table, r request) (Block, error) {
 			return Block{}, err
 		}
 	}
+	b, lent := c.borrow()
 	a.bookClimb(c, numRungs)
-	if b, ok := c.borrow(); ok {
+	if lent {
 		return b, nil
 	}
+	a.mu.Lock()
+	a.counts.ooms++
+	a.mu.Unlock()
 	return Block{}, a.failed(c.outOfMemory(rungs))
 }
 
@@ -123,11 +127,11 @@ func (c *climb) step(rung Rung) (err error) {
 	case RungDrain:
 		report.Gained, err = c.a.drain()
 	case RungGrow:
-		if c.a.overHardBudget(c.a.policy.Load().growth(&c.r)) {
+		if c.a.overHardBudget(c.t, c.a.policy.Load().growth(&c.r)) {
 			report.Gained, _ = c.collect()
 		}
 	case RungRelease:
-		report.Gained, err = c.a.release(c.cached(), maxRequest, !c.a.policy.Load().paged || c.t.group() != nil)
+		err = c.release(maxRequest)
 	case RungWait:
 		report.Gained, err = c.a.waitForUses()
 	case RungHooks:
@@ -167,10 +171,10 @@ func (c *climb) enlarge(rung Rung) (Block, error) {
 func (c *climb) paged() bool { return c.a.policy.Load().paged && c.a.upstreamOf(c.t) == c.a.up }
 
 // cached returns the tables whose cached segments may go to make room for c: all
-// but those of other private pools.
+// but those of other private pools, and of its own if graphs use that.
 func (c *climb) cached() []*table {
 	tables := c.a.everybodys()
-	if p := c.t.group(); p != nil {
+	if p := c.t.group(); p != nil && !p.keeps() {
 		tables = append(tables, p.directory.Load().tables...)
 	}
 	return tables
@@ -201,11 +205,12 @@ func (c *climb) search() (Block, bool) {
 // somebody has left room since it refused.
 func (c *climb) grow(rung Rung) (Block, error) {
 	switch {
+	case c.a.captures(c.t.stream): // nothing goes back
 	case rung == RungGrow:
 		if err := c.reclaim(); err != nil {
 			return Block{}, err
 		}
-		if over := c.a.overPeak(&c.r); over > 0 {
+		if over := c.a.overPeak(c); over > 0 {
 			if err := c.release(over); err != nil {
 				return Block{}, err
 			}
@@ -242,10 +247,10 @@ func (c *climb) take(size int64) (Block, error) {
 	return b, err
 }
 
-// release gives back segments on the way of another rung, and pages too: those
-// that are left of other settings serve no segment.
+// release gives back what c cannot use: segments, and pages too where those that
+// are left of other settings serve no segment, or are not c's pool's.
 func (c *climb) release(target int64) error {
-	gained, err := c.a.release(c.cached(), target, true)
+	gained, err := c.a.release(c.cached(), target, !c.paged() || c.t.group() != nil)
 	c.reports[RungRelease].Gained += gained
 	return err
 }
@@ -297,9 +302,6 @@ func (a *Allocator) bookClimb(c *climb, served Rung) {
 	defer a.mu.Unlock()
 	if served >= RungRelease {
 		a.counts.retries++
-	}
-	if served == numRungs {
-		a.counts.ooms++
 	}
 	for rung := range c.reports {
 		s := &a.counts.rungs[rung]

@@ -11,20 +11,34 @@ import (
 
 // enlargePages serves c's request by pages.
 func (c *climb) enlargePages(rung Rung) (Block, error) {
+	move := !c.t.group().keeps()
 	switch rung {
 	case RungReuse:
 		return c.fromPages(means{})
 	case RungGrow:
-		if c.a.overPeak(&c.r) > 0 {
-			if b, err := c.fromPages(means{busy: true, move: true}); err == nil || !outOfRoom(err) {
-				return b, err
+		over := c.a.overPeak(c)
+		if over <= 0 || c.a.captures(c.t.stream) {
+			return c.fromPages(means{create: true})
+		}
+		if b, err := c.fromPages(means{busy: true, move: move}); err == nil || !outOfRoom(err) {
+			return b, err
+		}
+		if c.t.group() != nil { // free pages of others do not move here
+			if err := c.release(over); err != nil {
+				return Block{}, err
 			}
 		}
 		return c.fromPages(means{create: true})
 	case RungFollow:
 		return c.fromPages(means{busy: true})
 	}
-	return c.fromPages(means{busy: true, create: true, move: true})
+	if rung > RungRelease { // the step may have made free what only the upstream can pass on
+		if err := c.release(maxRequest); err != nil {
+			return Block{}, err
+		}
+		c.a.settle()
+	}
+	return c.fromPages(means{busy: true, create: true, move: move})
 }
 
 // fromPages serves c's request by pages that it brings together, by the means
@@ -65,7 +79,7 @@ func (c *climb) fromPages(m means) (Block, error) {
 	i := c.t.take(&c.r)
 	if i == 0 { // part of the window was taken while it was brought together
 		a.unlockAll(tables)
-		return Block{}, errNoWindow
+		return c.fromPages(m)
 	}
 	a.unlockOthers(c.t, tables)
 	return a.hand(c.t, i), nil
@@ -103,7 +117,7 @@ func (a *Allocator) releaseRuns(t *table, target int64) (gained int64, err error
 		}
 		if p.lost = !refused; p.lost {
 			gained += p.ar.bytes(p.span)
-			err = errors.Join(err, a.releaseMemory(p.ar, p.memory()))
+			err = errors.Join(err, a.releaseMemory(p.ar, p.memory))
 		}
 	}
 	tables := a.lockAll()
@@ -139,17 +153,31 @@ func (a *Allocator) detachRuns(t *table, target int64) (pieces []piece, wait boo
 				break
 			}
 			s.to = min(s.to, s.from+int((target+ar.page-1)/ar.page))
-			t.cut(ar, s.index, s.span)
-			a.returning += ar.bytes(s.span)
 			target -= ar.bytes(s.span)
 			pieces = append(pieces, s)
 			wait = wait || !s.idle
 		}
 	}
 	if len(pieces) > 0 {
+		a.departPieces(pieces)
 		a.inflight++
 	}
 	return pieces, wait
+}
+
+// departArenas notes that all pages are on their way back, by closeArenas. No
+// table has any more. The device lock is held.
+func (a *Allocator) departArenas() {
+	for p := range a.arenas {
+		ar := &a.arenas[p]
+		for n := range ar.pages {
+			if pg := &ar.pages[n]; pg.memory != 0 {
+				pg.owner = inTransit
+				a.returning += ar.page
+			}
+		}
+	}
+	a.bookRuns()
 }
 
 // closeArenas unmaps all that is mapped and gives it and the addresses back.
@@ -175,6 +203,7 @@ func (a *Allocator) closeArenas() (err error) {
 			}
 			err = errors.Join(err, a.releaseMemory(ar, memory))
 			a.mu.Lock()
+			a.returning -= ar.bytes(s)
 			a.reserved.sub(ar.pool, ar.bytes(s))
 			a.counts.upstreamFrees += int64(s.len())
 			ar.clear(s)
@@ -184,8 +213,5 @@ func (a *Allocator) closeArenas() (err error) {
 			err = errors.Join(err, a.up.ReleaseRange(ar.base, ar.size))
 		}
 	}
-	a.mu.Lock()
-	a.bookRuns()
-	a.mu.Unlock()
 	return errors.Join(err, a.releaseMemory(nil, nil))
 }

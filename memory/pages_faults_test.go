@@ -211,3 +211,26 @@ func TestPagesThatDoNotGoBack(t *testing.T) {
 	assert.Zero(t, f.Used())
 	assert.Zero(t, a.Stats().ReservedBytes.All.Current)
 }
+
+// TestCloseCannotWait has events fail in a Close while work runs. Pages that it
+// could wait for at a second try go back; else they stay, and the device lives.
+func TestCloseCannotWait(t *testing.T) {
+	for _, call := range []memorytest.Call{memorytest.CallRecordEvent, memorytest.CallSyncEvent} {
+		for failures := 1; failures <= 2; failures++ {
+			f := memorytest.NewFake(memorytest.FakeConfig{Capacity: 8 * page, Granularity: page, Asynchronous: true})
+			a, err := memory.New(f, memory.Config{})
+			require.NoError(t, err)
+			b := write(t, f, a, page, 0)
+			for n := 1; n <= failures; n++ {
+				f.FailAt(call, n, errBroken)
+			}
+			require.ErrorIs(t, a.Close(), errBroken)
+			require.Zero(t, f.LiveEvents())
+			if failures == 1 {
+				require.NoError(t, f.Leaked())
+			} else {
+				require.NoError(t, f.Write(0, b.Ptr, b.Size))
+			}
+		}
+	}
+}

@@ -107,3 +107,71 @@ func TestCloseWhilePagesMove(t *testing.T) {
 		})
 	}
 }
+
+// TestFailedGrowthUnderWay is TestGrowthUnderWay for pages: the limit refuses a
+// request only because of a growth that then fails.
+func TestFailedGrowthUnderWay(t *testing.T) {
+	during(t, memorytest.FakeConfig{Capacity: 30 * page, Granularity: page}, memory.Config{Limit: 50 * page}, memorytest.CallCreate, 1,
+		func(_ *memorytest.Fake, a *memory.Allocator) {
+			outOfMemory(t, a, 45*page, 0)
+		},
+		func(_ *memorytest.Fake, a *memory.Allocator) {
+			_, err := a.Alloc(25*page, 1, memory.Untagged)
+			assert.NoError(t, err)
+		})
+}
+
+// TestPagesOnTheirWayBack has a request that fits only when the pages that
+// somebody else is giving back have arrived.
+func TestPagesOnTheirWayBack(t *testing.T) {
+	for _, call := range []memorytest.Call{memorytest.CallUnmap, memorytest.CallRelease} {
+		during(t, memorytest.FakeConfig{Capacity: 50 * page, Granularity: page}, memory.Config{}, call, 1,
+			func(_ *memorytest.Fake, a *memory.Allocator) {
+				free(t, a, alloc(t, a, 30*page, 0))
+				assert.NoError(t, a.EmptyCache())
+			},
+			func(_ *memorytest.Fake, a *memory.Allocator) {
+				_, err := a.Alloc(45*page, 1, memory.Untagged)
+				assert.NoError(t, err)
+			})
+	}
+}
+
+// TestFailedHaulUnderWay has a request find nothing but pages that are on their
+// way to another one, which then fails.
+func TestFailedHaulUnderWay(t *testing.T) {
+	during(t, memorytest.FakeConfig{Capacity: 10 * page, Granularity: page}, memory.Config{}, memorytest.CallUnmap, 1,
+		func(f *memorytest.Fake, a *memory.Allocator) {
+			blocks := row(t, f, a, 0, 3, 1, 3, 1, 2)
+			free(t, a, blocks[0])
+			free(t, a, blocks[2])
+			f.FailAt(memorytest.CallAccess, 1, errBroken)
+			_, err := a.Alloc(6*page, 0, memory.Untagged)
+			assert.ErrorIs(t, err, errBroken)
+		},
+		func(_ *memorytest.Fake, a *memory.Allocator) {
+			_, err := a.Alloc(3*page, 1, memory.Untagged)
+			assert.NoError(t, err)
+		})
+}
+
+// TestCheckWhileClosing looks at the books before each call of a Close.
+func TestCheckWhileClosing(t *testing.T) {
+	bothKinds(t, func(t *testing.T, fake memorytest.FakeConfig) {
+		var a *memory.Allocator
+		closing, calls := false, 0
+		fake.OnCall = func(c memorytest.Call) {
+			if closing {
+				calls++
+				assert.NoError(t, a.Check(), "%v", c)
+			}
+		}
+		f, a2 := device(t, fake, memory.Config{})
+		a = a2
+		free(t, a, write(t, f, a, 3*page, 0))
+		free(t, a, write(t, f, a, 1000, 1))
+		closing = true
+		require.NoError(t, a.Close())
+		assert.Positive(t, calls)
+	})
+}

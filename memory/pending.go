@@ -50,10 +50,11 @@ func (a *Allocator) freeAfter(t *table, h Handle, streams []cuda.Stream, stack s
 	if err := t.claim(h); err != nil {
 		return err
 	}
-	if a.capturing.Load() != nil {
-		return a.parkOrDefer(deferred{t, h, streams, stack})
+	d := deferred{t: t, handle: h, streams: streams, stack: stack}
+	if a.deferFree(d) {
+		return nil
 	}
-	_, err := a.parkClaimed(t, h, streams, stack)
+	err := a.park(d)
 	if err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()

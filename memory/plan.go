@@ -69,8 +69,8 @@ func zeroed[T any](s []T, n int) []T {
 
 // find returns the best window for size bytes.
 func (v *survey) find(size int64) (best window, ok bool) {
-	ar := v.ar
-	for from := 0; from < ar.most(); {
+	ar, most := v.ar, v.ar.most()
+	for from := 0; from < most; {
 		if !v.usable(from) {
 			from++
 			continue
@@ -80,7 +80,7 @@ func (v *survey) find(size int64) (best window, ok bool) {
 			to++
 		}
 		if to == len(ar.pages) {
-			to = ar.most() // nothing lies beyond
+			to = most // nothing lies beyond
 		}
 		if w, found := v.inGap(span{from, to}, size); found && (!ok || w.better(best)) {
 			best, ok = w, true

@@ -38,7 +38,8 @@ type Pool struct {
 	cfg       PoolConfig
 	directory atomic.Pointer[directory] // of its tables, by stream
 	open      atomic.Bool
-	held      int64 // bytes taken for it; guarded by the device lock
+	graphs    atomic.Bool // it was captured from
+	held      int64       // bytes taken for it; guarded by the device lock
 }
 
 // PoolStats are a pool's books, in bytes, as those of [Stats] are.
@@ -74,8 +75,12 @@ func (p *Pool) Alloc(size int64, s cuda.Stream, tag Tag) (Block, error) {
 }
 
 // EmptyCache gives all segments and pages of the pool with no block in use back
-// upstream. Pages of a graph stay as long as its blocks are live.
+// upstream. A pool that was captured from keeps all that it has until Close: a
+// graph goes on using what was freed in its capture.
 func (p *Pool) EmptyCache() error {
+	if p.keeps() {
+		return nil
+	}
 	_, err := p.a.release(p.directory.Load().tables, maxRequest, true)
 	return err
 }
@@ -111,6 +116,10 @@ func (p *Pool) Stats() PoolStats {
 	}
 	return s
 }
+
+// keeps reports whether all that the pool has must stay where it is, free or
+// not. p may be nil.
+func (p *Pool) keeps() bool { return p != nil && p.open.Load() && p.graphs.Load() }
 
 // adapt makes r a request of p.
 func (p *Pool) adapt(r *request) {
@@ -168,7 +177,8 @@ func (a *Allocator) peers(t *table, tables []*table) []*table {
 // everybodys returns the tables of no private pool.
 func (a *Allocator) everybodys() []*table {
 	return slices.DeleteFunc(slices.Clone(a.directory.Load().tables), func(t *table) bool {
-		return t.group() != nil && t.group().open.Load()
+		p := t.group()
+		return p != nil && p.open.Load()
 	})
 }
 

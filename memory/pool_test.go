@@ -74,6 +74,61 @@ func TestPoolIsServedByTheCacheOfOthers(t *testing.T) {
 	})
 }
 
+// TestPoolIsServedByWhatOthersLeave: so does what comes free outside on the late
+// rungs, when its last use is over or a hook gives it up.
+func TestPoolIsServedByWhatOthersLeave(t *testing.T) {
+	bothKinds(t, func(t *testing.T, fake memorytest.FakeConfig) {
+		fake.Asynchronous = true
+		_, a := device(t, fake, memory.Config{})
+		p := newPool(t, a, memory.PoolConfig{})
+		free(t, a, alloc(t, a, 60*mib, 0), 1)
+		free(t, a, poolAlloc(t, p, 60*mib, 0))
+		require.NoError(t, p.EmptyCache())
+
+		b := alloc(t, a, 60*mib, 0)
+		a.OnShortage(func(int64) { free(t, a, b) })
+		free(t, a, poolAlloc(t, p, 60*mib, 0))
+	})
+}
+
+// TestPagesAreServedByWhatSegmentsLeave is the same for segments that are left
+// of other settings.
+func TestPagesAreServedByWhatSegmentsLeave(t *testing.T) {
+	segments := memory.Settings{Expandable: memory.ExpandableOff}
+	_, a := device(t, memorytest.FakeConfig{Capacity: 100 * mib, Granularity: page, Asynchronous: true}, memory.Config{Settings: segments})
+	free(t, a, alloc(t, a, 60*mib, 0), 1)
+	require.NoError(t, a.SetSettings(memory.Settings{}))
+	alloc(t, a, 60*mib, 2)
+}
+
+// TestMemoryOfGraphsIsNoExcess has a graph keep free memory: the rest grows as it
+// would without, and neither gives its cache back nor waits for a GC more often.
+func TestMemoryOfGraphsIsNoExcess(t *testing.T) {
+	bothKinds(t, func(t *testing.T, fake memorytest.FakeConfig) {
+		fake.Asynchronous, fake.Capacity = true, 4096*mib
+		play := func(private int64) (string, int64) {
+			f, a := device(t, fake, memory.Config{NoBackgroundGC: true})
+			p := newPool(t, a, memory.PoolConfig{})
+			require.NoError(t, p.BeginCapture(7))
+			free(t, a, poolAlloc(t, p, private, 7))
+			require.NoError(t, p.EndCapture(7))
+			free(t, a, write(t, f, a, 300*mib, 0))
+			require.NoError(t, a.EmptyCache())
+			a.ResetPeak()
+			before, waited := f.Calls(), a.Stats().Collections.Waited
+			for i := range int64(20) {
+				write(t, f, a, (10+i)*mib, 0)
+				free(t, a, write(t, f, a, (12+i)*mib, 1))
+			}
+			return f.Calls().Since(before).String(), a.Stats().Collections.Waited - waited
+		}
+		want, wantWaited := play(1)
+		got, gotWaited := play(2000 * mib)
+		assert.Equal(t, want, got)
+		assert.Equal(t, wantWaited, gotWaited)
+	})
+}
+
 func TestPoolLimit(t *testing.T) {
 	bothKinds(t, func(t *testing.T, fake memorytest.FakeConfig) {
 		_, a := device(t, fake, memory.Config{})
@@ -112,6 +167,7 @@ func TestPoolLends(t *testing.T) {
 		_, err := a.Alloc(50*mib, 1, memory.Untagged)
 		require.Error(t, err, "the pool is of another stream")
 		assert.EqualValues(t, 50*mib, p.Stats().Allocated)
+		assert.EqualValues(t, 1, a.Stats().NumOOMs, "of the other stream")
 		free(t, a, lent)
 	})
 }

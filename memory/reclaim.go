@@ -61,10 +61,13 @@ func (a *Allocator) reclaim() (gained int64, err error) {
 }
 
 // idleSegments returns the segments of the large pool that reclaim may give
-// back. All locks are held.
+// back: of no private pool. All locks are held.
 func (a *Allocator) idleSegments(tables []*table) (found []idleSegment) {
 	now := a.lookups.Load()
 	for i, t := range tables {
+		if p := t.group(); p != nil && p.open.Load() || a.captures(t.stream) {
+			continue
+		}
 		for slot := range t.segments {
 			if s := &t.segments[slot]; s.pool == largePool && t.detachable(uint32(slot)) {
 				found = append(found, idleSegment{i, uint32(slot), s.size, now - s.idleSince})

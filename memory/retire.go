@@ -23,10 +23,24 @@ func (a *Allocator) RetireStream(s cuda.Stream) error {
 			return err
 		}
 	}
+	a.retire(of)
+	// Somebody may be about to record an event on the stream.
+	a.settle()
+	for _, t := range of {
+		t.mu.Lock()
+		for t.idle.busy {
+			t.settled.Wait()
+		}
+		t.mu.Unlock()
+	}
+	return nil
+}
+
+func (a *Allocator) retire(of []*table) {
 	tables := a.lockAll()
 	defer a.unlockAll(tables)
 	if a.closed {
-		return nil
+		return
 	}
 	for _, t := range of {
 		t.retired.Store(true)
@@ -35,5 +49,4 @@ func (a *Allocator) RetireStream(s cuda.Stream) error {
 		}
 	}
 	a.directory.Store(newDirectory(tables, nil))
-	return nil
 }

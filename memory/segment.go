@@ -93,11 +93,15 @@ func (a *Allocator) settle() uint64 {
 // release gives cached segments of tables without a block in use back upstream,
 // until that makes at least target bytes or there are no more. It returns how
 // many it made. With runs, whole free pages count as segments too. A segment
-// that the upstream refuses stays in the cache.
+// that the upstream refuses stays in the cache, and so does all of a captured
+// stream.
 func (a *Allocator) release(tables []*table, target int64, runs bool) (gained int64, err error) {
 	for _, t := range tables {
 		if gained >= target {
 			break
+		}
+		if a.captures(t.stream) {
+			continue
 		}
 		bytes, failed := a.releaseFrom(t, target-gained)
 		gained += bytes

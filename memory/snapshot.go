@@ -34,10 +34,11 @@ type SnapshotSegment struct {
 	Active    int64           `json:"active_size"`    // these and the pending ones
 	Requested int64           `json:"requested_size"` // of active blocks, before rounding
 	Stream    cuda.Stream     `json:"stream"`
-	Pool      string          `json:"segment_type"`     // "small" or "large"
-	Pages     bool            `json:"is_expandable"`    // it is a run of pages
-	Frames    []Frame         `json:"frames,omitempty"` // whose request took it upstream, if it is known
-	Blocks    []SnapshotBlock `json:"blocks"`           // in order of address
+	Pool      string          `json:"segment_type"`           // "small" or "large"
+	Private   string          `json:"private_pool,omitempty"` // name of its private pool, while that is open
+	Pages     bool            `json:"is_expandable"`          // it is a run of pages
+	Frames    []Frame         `json:"frames,omitempty"`       // whose request took it upstream, if it is known
+	Blocks    []SnapshotBlock `json:"blocks"`                 // in order of address
 }
 
 // SnapshotBlock is a piece of a segment.

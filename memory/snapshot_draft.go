@@ -20,6 +20,9 @@ func (d *draft) segment(t *table, slot uint32) {
 	out := SnapshotSegment{
 		Device: d.device, Address: s.base, Size: s.size, Stream: t.stream, Pool: s.pool.String(), Pages: s.arena != nil,
 	}
+	if p := t.group(); p != nil {
+		out.Private = p.cfg.Name
+	}
 	d.stacks = append(d.stacks, s.stack)
 	for i := s.head; i != 0; {
 		b := t.records.at(i)

@@ -36,7 +36,7 @@ type table struct {
 
 	parked  int         // blocks in stateParked
 	queues  []*useQueue // the events that they wait for
-	settled sync.Cond   // on mu: some queue is no longer busy
+	settled sync.Cond   // on mu: some queue, or idle, is no longer busy
 
 	clock uint64 // frees so far: the time of idle memory
 	idle  idle   // up to which time its work is known to be done

@@ -132,7 +132,7 @@ func testPeaks(t *testing.T, target Target) {
 	m := newModel(t, target)
 	ops := Generate(rng, 500)
 	for i := range ops {
-		ops[i].Stream = 0
+		ops[i].Stream, ops[i].Pool = 0, 0
 	}
 	m.play(ops)
 	s := target.Allocator.Stats()

@@ -87,8 +87,9 @@ func TestUpstreamIsCalledWithoutLocks(t *testing.T) {
 	}
 }
 
-// FuzzAllocator looks for op lists that break the allocator: over a device
-// with streams and over the host, where contents can be looked at.
+// FuzzAllocator looks for op lists that break the allocator: over devices with
+// streams, by segments and by pages, and over the host, where contents can be
+// looked at.
 func FuzzAllocator(f *testing.F) {
 	rng := rand.New(rand.NewPCG(0, 0))
 	for _, length := range []int{1, 10, 50, 200} {
@@ -102,6 +103,8 @@ func FuzzAllocator(f *testing.F) {
 		ops := memorytest.Decode(data[:min(len(data), 5*400)])
 		fake := memorytest.NewFake(memorytest.FakeConfig{Capacity: 64 * mib, Asynchronous: true})
 		memorytest.Play(t, newTarget(t, fake, false), ops)
+		pages := memorytest.NewFake(memorytest.FakeConfig{Capacity: 32 * mib, Granularity: 2 * mib, Asynchronous: true})
+		memorytest.Play(t, newTarget(t, pages, false), ops)
 
 		host, err := hostmem.New(hostmem.Config{Capacity: 64 * mib})
 		require.NoError(t, err)

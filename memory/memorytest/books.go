@@ -103,5 +103,5 @@ func (m *model) check() error {
 		}
 		equal("segments and pages taken and not given back", s.NumDeviceAlloc-s.NumDeviceFree, segments+pages)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, m.checkPools()...)...)
 }

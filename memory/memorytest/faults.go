@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,48 +16,95 @@ import (
 var errInjected = errors.New("injected failure")
 
 // testFaults plays one list of ops over and over, and each time another
-// upstream call fails, until every one has. After it the books must be right,
-// and in the end nothing may be lost.
+// upstream call fails. After it the books must be right, and in the end nothing
+// may be lost.
 func testFaults(t *testing.T, open func(t *testing.T) Target) {
 	if _, ok := open(t).Upstream.(*Fake); !ok {
 		return // a real upstream does not fail on demand
 	}
 	rng := random(t)
-	ops := Generate(rng, 300)
+	n, most := 1000, 300
+	if testing.Short() {
+		n, most = 300, 1000 // all of them
+	}
+	ops := Generate(rng, n)
 	full := fmt.Errorf("%w: %w", errInjected, memory.ErrUpstreamFull)
-	t.Run("AnyCall", func(t *testing.T) { failEach(t, open, ops, AnyCall, errInjected) })
-	t.Run("AllocIsFull", func(t *testing.T) { failEach(t, open, ops, CallAlloc, full) })
-	t.Run("CreateIsFull", func(t *testing.T) { failEach(t, open, ops, CallCreate, full) })
+	each := func(name string, call Call, fault error) {
+		t.Run(name, func(t *testing.T) {
+			for _, n := range failures(rng, callsOf(t, open, ops), call, most) {
+				failOne(t, open, ops, call, n, fault)
+			}
+		})
+	}
+	// Requests that fail wait for the Go GC, thousands of them here. That takes
+	// a fraction of the time where no other processor sweeps beside them.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	each("AnyCall", AnyCall, errInjected)
+	each("AllocIsFull", CallAlloc, full)
+	each("CreateIsFull", CallCreate, full)
 	t.Run("Close", func(t *testing.T) { failEachOfClose(t, open, rng) })
 }
 
-func failEach(t *testing.T, open func(t *testing.T) Target, ops []Op, call Call, fault error) {
-	for n := 1; ; n++ {
-		target := open(t)
-		fake := target.Upstream.(*Fake)
-		target.Readable = false // contents are for other tests
-		m := newModel(t, target)
-		m.injected = errInjected
-		failed := fake.failNext(call, n, fault)
-		m.playPastFailure(ops)
-		m.freeAll()
-		done := fake.PendingFailures() > 0 // all this makes no n calls
-		fake.cancelFailures()
-		m.finish()
-		require.NoError(t, target.Allocator.Close())
-		if !done {
-			// An event that could not be destroyed stays: nobody can.
-			lost := 0
-			if *failed == CallDestroyEvent {
-				lost = 1
-			}
-			require.LessOrEqual(t, fake.LiveEvents(), lost, "events left after call %d failed, a %v", n, *failed)
-		}
-		require.Zero(t, fake.Used())
-		if done {
-			return
+// callsOf returns the calls of a round in which none fails, in order.
+func callsOf(t *testing.T, open func(t *testing.T) Target, ops []Op) (calls []Call) {
+	target := open(t)
+	fake := target.Upstream.(*Fake)
+	m := newModel(t, target)
+	fake.cfg.KeepLog = true
+	for i := range ops {
+		m.step(ops, i, func() error { return nil })
+	}
+	m.freeAll()
+	for _, e := range fake.Log() {
+		calls = append(calls, e.Call)
+	}
+	m.finish()
+	require.NoError(t, target.Allocator.Close())
+	return calls
+}
+
+// failures chooses which calls are to fail, as numbers from 1 among those of
+// their kind: at least leastOfKind of each, if there are so many, and most in
+// all.
+func failures(rng *rand.Rand, calls []Call, kind Call, most int) (chosen []int) {
+	const leastOfKind = 20
+	var of []Call // number n is of[n-1]
+	for _, c := range calls {
+		if kind == AnyCall || c == kind {
+			of = append(of, c)
 		}
 	}
+	var others []int
+	taken := make(map[Call]int)
+	for _, i := range rng.Perm(len(of)) {
+		if taken[of[i]]++; taken[of[i]] <= leastOfKind {
+			chosen = append(chosen, i+1)
+		} else {
+			others = append(others, i+1)
+		}
+	}
+	return append(chosen, others[:min(len(others), max(most-len(chosen), 0))]...)
+}
+
+// failOne plays ops with the n-th call of a kind failing.
+func failOne(t *testing.T, open func(t *testing.T) Target, ops []Op, call Call, n int, fault error) {
+	target := open(t)
+	fake := target.Upstream.(*Fake)
+	target.Readable = false // contents are for other tests
+	m := newModel(t, target)
+	m.injected = errInjected
+	failed := fake.failNext(call, n, fault)
+	m.playPastFailure(ops)
+	m.freeAll()
+	fake.cancelFailures()
+	m.finish()
+	require.NoError(t, target.Allocator.Close())
+	lost := 0
+	if *failed == CallDestroyEvent {
+		lost = 1 // an event that could not be destroyed stays: nobody can
+	}
+	require.LessOrEqual(t, fake.LiveEvents(), lost, "events left after call %d failed, a %v", n, *failed)
+	require.Zero(t, fake.Used())
 }
 
 // playPastFailure plays ops until some after the failure, and looks at the

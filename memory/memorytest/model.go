@@ -26,6 +26,9 @@ type model struct {
 	ended  []memory.Handle
 	stamps uint64
 
+	pools  [numPools]*privatePool // nil if the allocator has none
+	owners map[any]*privatePool   // of the device's memory, by what the fake's under returns
+
 	injected error // tolerated: a test asked the fake for it
 }
 
@@ -34,6 +37,7 @@ type held struct {
 	memory.Block
 	requested int64
 	stream    cuda.Stream
+	pool      *privatePool   // nil for none
 	readers   []cuda.Stream  // that a free must name
 	stamp     uint64         // in its memory, where that is readable
 	twin      cuda.DevicePtr // the naive allocator's block
@@ -41,8 +45,12 @@ type held struct {
 
 func newModel(t *testing.T, target Target) *model {
 	t.Helper()
-	m := &model{Target: target, t: t, naive: NewNaive(NewFake(FakeConfig{Capacity: target.room(t)}))}
+	m := &model{
+		Target: target, t: t, naive: NewNaive(NewFake(FakeConfig{Capacity: target.room(t)})),
+		owners: make(map[any]*privatePool),
+	}
 	m.fake, _ = target.Upstream.(*Fake)
+	m.openPools()
 	return m
 }
 
@@ -65,14 +73,16 @@ func (m *model) step(ops []Op, i int, look func() error) {
 func (m *model) do(op Op) error {
 	switch op.Kind {
 	case OpAlloc:
-		return m.alloc(op.Size, op.Stream)
+		return m.alloc(op.Size, op.Stream, m.pool(op))
 	case OpComplete:
 		if m.fake != nil {
 			m.fake.Complete(op.Stream)
 		}
 		return nil
 	case OpEmptyCache:
-		return m.emptyCache()
+		return m.emptyCache(m.pool(op))
+	case OpClosePool:
+		return m.closePool(m.pool(op))
 	case OpStale:
 		return m.freeAgain(op.Pick)
 	}
@@ -97,8 +107,12 @@ func (m *model) tolerate(err error) error {
 	return err
 }
 
-func (m *model) alloc(size int64, s cuda.Stream) error {
-	b, err := m.Allocator.Alloc(size, s, memory.Untagged)
+func (m *model) alloc(size int64, s cuda.Stream, p *privatePool) error {
+	from := m.Allocator.Alloc
+	if p != nil {
+		from = p.Alloc
+	}
+	b, err := from(size, s, memory.Untagged)
 	if err != nil {
 		if b != (memory.Block{}) {
 			return fmt.Errorf("a block and an error: %+v, %w", b, err)
@@ -114,7 +128,7 @@ func (m *model) alloc(size int64, s cuda.Stream) error {
 		}
 		return nil
 	}
-	h := &held{Block: b, requested: size, stream: s}
+	h := &held{Block: b, requested: size, stream: s, pool: p}
 	if h.twin, err = m.naive.Alloc(size); err != nil {
 		return fmt.Errorf("more live bytes than the device has: %w", err)
 	}
@@ -129,6 +143,12 @@ func (m *model) alloc(size int64, s cuda.Stream) error {
 	}
 	m.spans.insert(region{ptr: b.Ptr, size: b.Size})
 	m.live = append(m.live, h)
+	if p != nil {
+		p.live += b.Size
+	}
+	if err := m.own(b, p); err != nil {
+		return err
+	}
 	if m.Readable {
 		m.stamps++
 		h.stamp = m.stamps
@@ -199,6 +219,9 @@ func (m *model) end(h *held) error {
 	at, _ := m.spans.find(h.Ptr)
 	m.spans.remove(at, at+1)
 	m.ended = append(m.ended, h.Handle)
+	if h.pool != nil {
+		h.pool.live -= h.Size
+	}
 	return m.naive.Free(h.twin)
 }
 
@@ -224,8 +247,24 @@ func orNil(err error) error {
 	return err
 }
 
-func (m *model) emptyCache() error {
+// emptyCache empties the cache of a private pool, with nil that of the rest.
+func (m *model) emptyCache(p *privatePool) error {
+	if p != nil {
+		return m.tolerate(p.EmptyCache())
+	}
 	return m.tolerate(m.Allocator.EmptyCache())
+}
+
+// emptyAll empties all caches. That of the rest comes first, since it waits for
+// the parked blocks of all.
+func (m *model) emptyAll() error {
+	err := m.emptyCache(nil)
+	for _, p := range m.pools {
+		if p != nil {
+			err = errors.Join(err, m.emptyCache(p))
+		}
+	}
+	return err
 }
 
 // freeAll frees what is live.
@@ -237,7 +276,7 @@ func (m *model) freeAll() {
 		}
 	}
 	require.NoError(m.t, m.check())
-	require.NoError(m.t, m.emptyCache())
+	require.NoError(m.t, m.emptyAll())
 }
 
 // finish frees everything and demands that nothing is left: not in use, not in
@@ -246,7 +285,7 @@ func (m *model) freeAll() {
 func (m *model) finish() {
 	m.t.Helper()
 	m.freeAll()
-	require.NoError(m.t, m.Allocator.EmptyCache())
+	require.NoError(m.t, m.emptyAll())
 	s := m.Allocator.Stats()
 	require.NoError(m.t, m.Allocator.Check())
 	for name, family := range families(&s) {

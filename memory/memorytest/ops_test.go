@@ -15,9 +15,11 @@ import (
 // Ensure that random lists have every kind of op and of size.
 func TestGenerateCoversAll(t *testing.T) {
 	kinds := make(map[memorytest.OpKind]int)
+	pools := make(map[int]int)
 	var small, large, own, zero int
 	for _, op := range memorytest.Generate(rand.New(rand.NewPCG(0, 0)), 2000) {
 		kinds[op.Kind]++
+		pools[op.Pool]++
 		assert.Less(t, uint64(op.Stream), uint64(4))
 		assert.NotEmpty(t, op.String())
 		if op.Kind != memorytest.OpAlloc {
@@ -34,10 +36,12 @@ func TestGenerateCoversAll(t *testing.T) {
 			own++
 		}
 	}
-	for kind := memorytest.OpAlloc; kind <= memorytest.OpEmptyCache; kind++ {
+	for kind := memorytest.OpAlloc; kind <= memorytest.OpClosePool; kind++ {
 		assert.Positive(t, kinds[kind], "%v", kind)
 	}
 	assert.Greater(t, kinds[memorytest.OpAlloc], kinds[memorytest.OpFree])
+	assert.Len(t, pools, 3)
+	assert.Greater(t, pools[0], pools[1]+pools[2])
 	assert.Greater(t, small, large)
 	assert.Greater(t, large, own)
 	assert.Positive(t, own)
@@ -50,7 +54,7 @@ func TestDecodeIgnoresWhatIsNoWholeOp(t *testing.T) {
 	ops := memorytest.Decode([]byte{0, 7, 2, 9, 0, 1})
 	require.Len(t, ops, 1)
 	assert.Equal(t, memorytest.Op{Kind: memorytest.OpAlloc, Stream: 3, Size: 3 << 9}, ops[0])
-	assert.Equal(t, "alloc 1536 s3", ops[0].String())
+	assert.Equal(t, "alloc 1536 s3 p0", ops[0].String())
 }
 
 func TestNaive(t *testing.T) {

@@ -148,3 +148,23 @@ func scenarioPinnedBoth(t *testing.T) {
 	require.NoError(t, p.Free(b.Handle))
 	assert.Zero(t, p.Stats().AllocatedBytes.Current)
 }
+
+// Blocks that no stream has used are free at once, whether or not a stream is
+// captured: the pool need not know.
+
+func scenarioPinnedLiveInCapture(t *testing.T) {
+	_, p := newPinned(t, pinned.Config{})
+	b, c := pin(t, p, 200), pin(t, p, 200)
+	assert.NotEqual(t, b.Ptr, c.Ptr)
+	require.NoError(t, p.Free(b.Handle))
+	require.NoError(t, p.Free(c.Handle))
+}
+
+func scenarioPinnedUnusedInCapture(t *testing.T) {
+	_, p := newPinned(t, pinned.Config{})
+	b := pin(t, p, 200)
+	require.NoError(t, p.Free(b.Handle))
+	c := pin(t, p, 200)
+	assert.Equal(t, b.Ptr, c.Ptr)
+	require.NoError(t, p.Free(c.Handle))
+}

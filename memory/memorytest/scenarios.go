@@ -150,11 +150,11 @@ func scenarioAllocatorFuzz(t *testing.T, target Target) {
 		var err error
 		switch p := rng.Float64(); {
 		case p < 0.05:
-			err = m.emptyCache()
+			err = m.emptyCache(nil)
 		case p < 0.5 && len(m.live) > 0:
 			err = m.free(m.live[rng.IntN(len(m.live))])
 		case m.naive.Allocated < bound:
-			err = m.alloc(2*mib+rng.Int64N(18*mib), 0)
+			err = m.alloc(2*mib+rng.Int64N(18*mib), 0, nil)
 		}
 		require.NoError(t, err)
 		require.NoError(t, m.check())
@@ -187,7 +187,7 @@ func scenarioStatsStepByStep(t *testing.T, target Target) {
 	}
 	alloc := func(elements int64) {
 		t.Helper()
-		require.NoError(t, m.alloc(elements*4, 0))
+		require.NoError(t, m.alloc(elements*4, 0, nil))
 		step(1)
 	}
 	step(0)
@@ -200,7 +200,7 @@ func scenarioStatsStepByStep(t *testing.T, target Target) {
 	for i := range int64(n / 2) {
 		alloc(i*7*i*9*11 + 1)
 	}
-	require.NoError(t, m.alloc(0, 0))
+	require.NoError(t, m.alloc(0, 0, nil))
 	step(0)
 
 	a.ResetPeak()

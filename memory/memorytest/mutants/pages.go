@@ -29,16 +29,16 @@ var pages = []mutant{
 
 	// Hauls.
 	{"smallest pieces move first", "haul.go", "cmp.Compare(q.len(), p.len())", "cmp.Compare(p.len(), q.len())", "TestLargestPiecesMoveFirst"},
-	{"busy pieces move first", "haul.go", "true: -1, false: 1", "true: 1, false: -1", "TestIdlePiecesMoveFirst"},
+	{"busy pieces move first", "haul.go", "n += 2", "n -= 2", "TestIdlePiecesMoveFirst"},
 	{"more pages moved than are missing", "haul.go", "s.to = min(s.to, s.from+h.create)", "", "TestPieceIsCut"},
 	{"pages moved under running work", "haul.go", "a.awaitStreams(wait)", "error(nil)", "TestMovedPagesWereWaitedFor"},
 	{"pages taken under running work", "haul.go", "a.follow(h.t.stream, follow)", "error(nil)", "TestUnfinishedPagesAreFollowed"},
 	{"followed pages idle at once", "haul.go", "freedAt = h.t.clock", "freedAt = 0", "TestPartOfTheWindowIsTaken"},
-	{"memory of pages on their way not counted", "haul.go", "h.a.returning += p.ar.bytes(p.span)", "", "TestHaul"},
+	{"memory of pages on their way not counted", "haul.go", "a.returning += p.ar.bytes(p.span)", "", "TestHaul"},
 	{"moved pages keep their pool", "haul.go", "a.reserved.sub(p.ar.pool, bytes)", "", "TestPagesChangePools"},
 	{"unmapped pieces not put back", "haul.go", "h.putBack(h.sources[:n])", "h.putBack(h.sources[n:n])", "TestHaulIsUndone"},
 	{"pieces not put back after a map", "haul.go", "h.putBack(h.sources), ", "", "TestHaulIsUndone"},
-	{"mapped spans left after a failure", "haul.go", "errors.Join(err, a.up.Unmap(h.ar.ptr(s.from), h.ar.bytes(s)))", "errors.Join(err, a.up.SetAccess(h.ar.ptr(s.from), h.ar.bytes(s)))", "TestGrowthIsUndone"},
+	{"mapped spans left after a failure", "haul.go", "errors.Join(err, a.unmapAgain(h.ar, s))", "errors.Join(err, a.up.SetAccess(h.ar.ptr(s.from), h.ar.bytes(s)))", "TestGrowthIsUndone"},
 	{"new pages left after a failure", "haul.go", "return errors.Join(err, h.drop())", "return err", "TestGrowthIsUndone"},
 	{"planned pages stay in transit", "haul.go", "h.ar.assign(s, 0, 0)", "h.ar.assign(s, inTransit, 0)", "TestHaulIsUndone"},
 	{"put back pages idle at once", "haul.go", "p.t.join(p.ar, p.span, p.freedAt)", "p.t.join(p.ar, p.span, 0)", "TestHaulIsUndone"},
@@ -49,9 +49,9 @@ var pages = []mutant{
 
 	// The ladder.
 	{"reuse takes what is busy", "paged.go", "c.fromPages(means{})", "c.fromPages(means{busy: true})", "TestIdlePagesAreTakenWhereTheyLie"},
-	{"grow past the peak", "paged.go", "overPeak(&c.r) > 0", "overPeak(&c.r) < 0", "TestPeakMovesPages"},
-	{"pages never move", "paged.go", "means{busy: true, create: true, move: true}", "means{busy: true, create: true}", "TestWholeFreePagesAreEnough"},
+	{"grow past the peak", "paged.go", "over <= 0 ||", "over > 0 ||", "TestPeakMovesPages"},
+	{"pages never move", "paged.go", "create: true, move: move}", "create: true}", "TestWholeFreePagesAreEnough"},
 	{"pages released under running work", "paged.go", "wait = wait || !s.idle", "wait = false", "TestEmptyCacheReleasesWholePages"},
 	{"refused pages lost", "paged.go", "p.lost = !refused", "p.lost = true", "TestPagesThatDoNotGoBack"},
-	{"close under running work", "allocator.go", "errs = append(errs, a.awaitStreams(tables))", "_ = tables", "TestCloseWaitsForPages"},
+	{"close under running work", "allocator.go", "err := a.awaitStreams(tables); err != nil", "err := error(nil); err != nil", "TestCloseWaitsForPages"},
 }
