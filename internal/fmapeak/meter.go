@@ -1,6 +1,7 @@
 package fmapeak
 
 import (
+	"runtime"
 	"slices"
 	"time"
 )
@@ -16,6 +17,7 @@ type Meter struct {
 	pause  func()  // around a measurement: those of testing.B's timer
 	resume func()
 
+	clock    func() time.Duration
 	peak     float64 // of the present round
 	started  time.Time
 	calls    []time.Duration
@@ -27,7 +29,21 @@ type Meter struct {
 // NewMeter returns a meter of calls of work operations. pause and resume stop
 // and start the clock of the benchmark that it runs in.
 func NewMeter(work float64, pause, resume func()) *Meter {
-	return &Meter{work: work, pause: pause, resume: resume}
+	return &Meter{work: work, pause: pause, resume: resume, clock: wallTime}
+}
+
+var start = time.Now()
+
+func wallTime() time.Duration { return time.Since(start) }
+
+// CountThread makes m count the processor time of the calling thread, which the
+// goroutine is locked to from then on, where the system can tell: what it lost
+// to other programs is not the call's. It is for calls that use one thread.
+func (m *Meter) CountThread() {
+	if threadTime != nil {
+		runtime.LockOSThread()
+		m.clock = threadTime
+	}
 }
 
 // Time runs f and notes how long it took.
@@ -39,9 +55,9 @@ func (m *Meter) Time(f func()) {
 		m.resume()
 		m.started = time.Now()
 	}
-	start := time.Now()
+	start := m.clock()
 	f()
-	m.calls = append(m.calls, time.Since(start))
+	m.calls = append(m.calls, m.clock()-start)
 }
 
 func (m *Meter) endRound() {
