@@ -51,7 +51,7 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 		list=$$($(GO) test -list '^Fuzz' $$pkg); \
 		for target in $$(echo "$$list" | grep '^Fuzz' || true); do \
 			echo "fuzz: $$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FUZZTIME),20s) $$pkg; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FUZZTIME),20s) -fuzzminimizetime 1s $$pkg; \
 		done; \
 	done
 
