@@ -18,7 +18,7 @@ type PoolConfig struct {
 	Upstream Upstream
 	// Limit bounds the bytes that the pool holds; 0 for no bound of its own.
 	Limit int64
-	// NoSplit hands out whole segments and never a part of one.
+	// NoSplit hands out whole segments, or whole pages, and never a part of one.
 	NoSplit bool
 	// UseOnOOM lends the pool's free blocks to requests of no pool that would
 	// fail otherwise.
@@ -126,7 +126,11 @@ func (p *Pool) adapt(r *request) {
 	if p.cfg.Upstream != nil && r.pool == largePool {
 		r.split = smallLimit + 1 // its segments are not runs of pages
 	}
-	if p.cfg.NoSplit {
+	switch {
+	case !p.cfg.NoSplit:
+	case p.cfg.Upstream == nil && p.a.policy.Load().paged:
+		r.rounded = roundUp(r.rounded, p.a.arenas[r.pool].page)
+	default:
 		r.split = unlimited
 	}
 }

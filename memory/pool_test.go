@@ -148,9 +148,13 @@ func TestPoolNoSplit(t *testing.T) {
 	bothKinds(t, func(t *testing.T, fake memorytest.FakeConfig) {
 		_, a := device(t, fake, memory.Config{})
 		p := newPool(t, a, memory.PoolConfig{NoSplit: true})
+		free(t, a, poolAlloc(t, p, 40*mib, 1)) // free pages side by side
 		for _, size := range []int64{1000, 12*mib + 1} {
 			b := poolAlloc(t, p, size, 0)
 			assert.Zero(t, b.Size%(2*mib), "%d bytes are a whole segment, not %d", size, b.Size)
+			if fake.Granularity > 0 {
+				assert.Less(t, b.Size, size+2*mib)
+			}
 			free(t, a, b)
 		}
 	})
