@@ -7,10 +7,12 @@ type Code int32
 
 // The codes that Tarn itself tells apart.
 const (
-	Success     Code = 0
-	OutOfMemory Code = 2
-	NoDevice    Code = 100
-	NotReady    Code = 600
+	Success       Code = 0
+	InvalidValue  Code = 1
+	OutOfMemory   Code = 2
+	NoDevice      Code = 100
+	InvalidHandle Code = 400
+	NotReady      Code = 600
 )
 
 // String returns the driver's name of the code.
@@ -24,19 +26,29 @@ func (c Code) String() string {
 // Text says what the code means, "" for a code that is not known here.
 func (c Code) Text() string { return codes[c].text }
 
+// Sticky reports whether the code means that the context is lost: the driver
+// answers everything that comes after with the same code.
+func (c Code) Sticky() bool {
+	switch c {
+	case 4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721:
+		return true
+	}
+	return false
+}
+
 // codes is used on machines without a driver too, so the names cannot come
 // from it. A test compares them with the driver's where there is one.
 var codes = map[Code]struct{ name, text string }{
-	Success:     {"CUDA_SUCCESS", "no error"},
-	1:           {"CUDA_ERROR_INVALID_VALUE", "an argument is out of its range"},
-	OutOfMemory: {"CUDA_ERROR_OUT_OF_MEMORY", "the device has not enough free memory"},
-	3:           {"CUDA_ERROR_NOT_INITIALIZED", "cuInit has not been called, or has failed"},
-	4:           {"CUDA_ERROR_DEINITIALIZED", "the driver is shutting down"},
-	34:          {"CUDA_ERROR_STUB_LIBRARY", "the library is a stub for linking, not a driver"},
-	46:          {"CUDA_ERROR_DEVICE_UNAVAILABLE", "the device is busy or in an exclusive mode"},
-	NoDevice:    {"CUDA_ERROR_NO_DEVICE", "the driver sees no device"},
-	101:         {"CUDA_ERROR_INVALID_DEVICE", "there is no device of this number"},
-	102:         {"CUDA_ERROR_DEVICE_NOT_LICENSED", "the device has no licence for this use"},
+	Success:      {"CUDA_SUCCESS", "no error"},
+	InvalidValue: {"CUDA_ERROR_INVALID_VALUE", "an argument is out of its range"},
+	OutOfMemory:  {"CUDA_ERROR_OUT_OF_MEMORY", "the device has not enough free memory"},
+	3:            {"CUDA_ERROR_NOT_INITIALIZED", "cuInit has not been called, or has failed"},
+	4:            {"CUDA_ERROR_DEINITIALIZED", "the driver is shutting down"},
+	34:           {"CUDA_ERROR_STUB_LIBRARY", "the library is a stub for linking, not a driver"},
+	46:           {"CUDA_ERROR_DEVICE_UNAVAILABLE", "the device is busy or in an exclusive mode"},
+	NoDevice:     {"CUDA_ERROR_NO_DEVICE", "the driver sees no device"},
+	101:          {"CUDA_ERROR_INVALID_DEVICE", "there is no device of this number"},
+	102:          {"CUDA_ERROR_DEVICE_NOT_LICENSED", "the device has no licence for this use"},
 
 	200: {"CUDA_ERROR_INVALID_IMAGE", "the module's image is not valid"},
 	201: {"CUDA_ERROR_INVALID_CONTEXT", "the current context is not valid"},
@@ -57,14 +69,16 @@ var codes = map[Code]struct{ name, text string }{
 	222: {"CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the PTX is newer than the driver"},
 	223: {"CUDA_ERROR_JIT_COMPILATION_DISABLED", "compiling PTX is switched off"},
 
-	300: {"CUDA_ERROR_INVALID_SOURCE", "the kernel source is not valid"},
-	301: {"CUDA_ERROR_FILE_NOT_FOUND", "file not found"},
-	302: {"CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND", "a shared library lacks a symbol"},
-	303: {"CUDA_ERROR_SHARED_OBJECT_INIT_FAILED", "a shared library failed to start"},
-	304: {"CUDA_ERROR_OPERATING_SYSTEM", "a call of the operating system failed"},
-	400: {"CUDA_ERROR_INVALID_HANDLE", "the handle is not valid"},
-	401: {"CUDA_ERROR_ILLEGAL_STATE", "the resource is not in a state for this call"},
-	500: {"CUDA_ERROR_NOT_FOUND", "no such symbol"},
+	226: {"CUDA_ERROR_CONTAINED", "memory error that was contained in this program"},
+
+	300:           {"CUDA_ERROR_INVALID_SOURCE", "the kernel source is not valid"},
+	301:           {"CUDA_ERROR_FILE_NOT_FOUND", "file not found"},
+	302:           {"CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND", "a shared library lacks a symbol"},
+	303:           {"CUDA_ERROR_SHARED_OBJECT_INIT_FAILED", "a shared library failed to start"},
+	304:           {"CUDA_ERROR_OPERATING_SYSTEM", "a call of the operating system failed"},
+	InvalidHandle: {"CUDA_ERROR_INVALID_HANDLE", "the handle is not valid"},
+	401:           {"CUDA_ERROR_ILLEGAL_STATE", "the resource is not in a state for this call"},
+	500:           {"CUDA_ERROR_NOT_FOUND", "no such symbol"},
 
 	NotReady: {"CUDA_ERROR_NOT_READY", "the work is not done yet"},
 	700:      {"CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel touched memory that is not mapped"},
@@ -84,6 +98,7 @@ var codes = map[Code]struct{ name, text string }{
 	718:      {"CUDA_ERROR_INVALID_PC", "a kernel jumped out of its code"},
 	719:      {"CUDA_ERROR_LAUNCH_FAILED", "a kernel failed"},
 	720:      {"CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "the cooperative launch does not fit the device at once"},
+	721:      {"CUDA_ERROR_TENSOR_MEMORY_LEAK", "a kernel left tensor memory behind"},
 
 	800: {"CUDA_ERROR_NOT_PERMITTED", "not permitted"},
 	801: {"CUDA_ERROR_NOT_SUPPORTED", "not supported by this device or driver"},

@@ -9,9 +9,6 @@ import (
 	"tarn/cuda/internal/shim"
 )
 
-// table is the driver's functions.
-type table = shim.Table
-
 // connect takes a library from open to initialised. One that has been
 // initialised is never unloaded, even where a later step fails.
 func connect(name string, lib *dl.Library) (*Library, error) {
@@ -22,50 +19,34 @@ func connect(name string, lib *dl.Library) (*Library, error) {
 		_ = lib.Close()
 		return nil, err
 	}
-	if err := check(t, "cuInit", t.Init(0)); err != nil {
+	if err := check(t, t.Call(shim.Init, 0, 0, 0, 0, 0)); err != nil {
 		return nil, err
 	}
-	devices, code := t.DeviceGetCount()
-	if code == 0 && devices < 1 {
-		code = int32(NoDevice)
+	out := t.Call(shim.DeviceGetCount, 0, 0, 0, 0, 0)
+	if out.Code == 0 && int64(out.Value) < 1 {
+		out.Code = int32(NoDevice)
 	}
-	if err := check(t, "cuDeviceGetCount", code); err != nil {
+	if err := check(t, out); err != nil {
 		return nil, err
 	}
-	return &Library{name: name, version: version, devices: devices, table: t}, nil
+	return &Library{name: name, version: version, devices: int(out.Value), table: t}, nil
 }
 
 // identify finds the functions and asks for the version, which works before
 // cuInit: an old driver is named as such, whatever cuInit would say.
-func identify(name string, lib *dl.Library) (*table, Version, error) {
+func identify(name string, lib *dl.Library) (*shim.Table, Version, error) {
 	t, err := shim.Fill(lib.Symbol)
 	if err != nil {
 		return nil, 0, loadError(name, err)
 	}
-	v, code := t.DriverGetVersion()
-	if err := check(t, "cuDriverGetVersion", code); err != nil {
+	out := t.Call(shim.DriverGetVersion, 0, 0, 0, 0, 0)
+	if err := check(t, out); err != nil {
 		return nil, 0, err
 	}
-	version := Version(v)
+	version := Version(out.Value)
 	if version < MinVersion {
 		return nil, 0, &LoadError{Library: name,
 			Reason: fmt.Sprintf("the driver supports CUDA %v, Tarn needs %v or newer", version, MinVersion)}
 	}
 	return t, version, nil
-}
-
-// check makes an *Error of a code other than success. The driver is asked for
-// the name of a code that is newer than our table.
-func check(t *table, op string, code int32) error {
-	c := Code(code)
-	if c == Success {
-		return nil
-	}
-	e := &Error{Op: op, Code: c, Name: c.String()}
-	if _, known := codes[c]; !known {
-		if name := t.ErrorName(code); name != "" {
-			e.Name = name
-		}
-	}
-	return e
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"tarn/cuda/internal/dl"
+	"tarn/cuda/internal/shim"
 )
 
 // libraryName is the driver's library. It comes with the driver; the CUDA
@@ -28,7 +29,7 @@ type Library struct {
 	name    string
 	version Version
 	devices int
-	table   *table
+	table   *shim.Table
 }
 
 // Name returns the name under which the library was opened.

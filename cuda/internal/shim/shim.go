@@ -2,42 +2,59 @@
 
 package shim
 
+// #include <stdlib.h>
 // #include "shim.h"
 import "C"
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unsafe"
+)
+
+// Either difference is negative, and no constant, where the two languages see
+// a launch differently.
+const (
+	_ = uint(unsafe.Sizeof(Launch{}) - C.sizeof_struct_tarn_launch)
+	_ = uint(C.sizeof_struct_tarn_launch - unsafe.Sizeof(Launch{}))
+	_ = uint(unsafe.Offsetof(Launch{}.Args) - unsafe.Offsetof(C.struct_tarn_launch{}.args))
+	_ = uint(unsafe.Offsetof(C.struct_tarn_launch{}.args) - unsafe.Offsetof(Launch{}.Args))
 )
 
 // Table is a filled table. It does not change, so it may be used from many
 // goroutines, as far as the functions in it may.
 type Table struct {
-	c       C.struct_tarn_cuda // holds addresses of functions, no Go pointer
+	// The table is C memory: handing it to C costs no look at the pointers in
+	// it. It is never freed, like the library that it leads to.
+	c       *C.struct_tarn_cuda
 	missing []string
 }
 
 // Fill makes a table of the addresses that resolve returns for names. A
-// missing mandatory entry is an error that wraps what resolve said.
+// missing mandatory entry is an error that wraps what resolve said. A missing
+// optional one switches all of its feature off.
 func Fill(resolve func(name string) (uintptr, error)) (*Table, error) {
-	t := new(Table)
-	for i := C.int(0); ; i++ {
-		e := C.tarn_entry(i)
-		if e == nil {
-			return t, nil
-		}
-		names := strings.Fields(C.GoString(e.names))
+	t := &Table{c: (*C.struct_tarn_cuda)(C.calloc(1, C.sizeof_struct_tarn_cuda))}
+	for i := range Entry(C.TARN_ENTRIES) {
+		names, feature := Names(i), t.Feature(i)
 		function, err := first(names, resolve)
-		if err == nil {
-			C.tarn_set(&t.c, e, C.uintptr_t(function))
-			continue
-		}
-		feature := C.GoString(e.feature)
-		if feature == "" {
+		switch {
+		case err == nil:
+			C.tarn_set(t.c, C.tarn_entry(C.int(i)), C.uintptr_t(function))
+		case feature == "":
+			C.free(unsafe.Pointer(t.c))
 			return nil, fmt.Errorf("it has no %s: %w", strings.Join(names, " or "), err)
+		case !slices.Contains(t.missing, feature):
+			t.missing = append(t.missing, feature)
 		}
-		t.missing = append(t.missing, feature)
 	}
+	for i := range Entry(C.TARN_ENTRIES) {
+		if slices.Contains(t.missing, t.Feature(i)) {
+			C.tarn_set(t.c, C.tarn_entry(C.int(i)), 0)
+		}
+	}
+	return t, nil
 }
 
 // first resolves the first name that can be; the error is that of the first.
@@ -54,30 +71,71 @@ func first(names []string, resolve func(string) (uintptr, error)) (function uint
 	return 0, err
 }
 
+// Names returns the symbols that an entry may have, by preference; nothing
+// after the last entry.
+func Names(i Entry) []string {
+	if e := C.tarn_entry(C.int(i)); e != nil {
+		return strings.Fields(C.GoString(e.names))
+	}
+	return nil
+}
+
+// Feature returns what an entry is part of; "" for what every driver has.
+func (t *Table) Feature(i Entry) string { return C.GoString(C.tarn_entry(C.int(i)).feature) }
+
 // Missing returns the features that are off because the driver lacks a
 // function.
 func (t *Table) Missing() []string { return t.missing }
 
-// Init is cuInit.
-func (t *Table) Init(flags uint32) (code int32) {
-	return int32(C.tarn_init(&t.c, C.uint(flags)))
+// Call calls an entry whose arguments are numbers; what they are is in
+// tarn_call of shim.c. A context that is not 0 is made current first.
+func (t *Table) Call(e Entry, context uintptr, a, b, c, d uint64) Out {
+	return out(C.tarn_call(t.c, C.int(e), C.tarn_handle(context),
+		C.uint64_t(a), C.uint64_t(b), C.uint64_t(c), C.uint64_t(d)))
 }
 
-// DriverGetVersion is cuDriverGetVersion. It works before Init.
-func (t *Table) DriverGetVersion() (version int, code int32) {
-	var v C.int
-	code = int32(C.tarn_driver_get_version(&t.c, &v))
-	return int(v), code
+// CopyWait is CopyIn or CopyOut between the device and any host memory, Go's
+// included; at least one byte. It returns when the copy is done.
+func (t *Table) CopyWait(e Entry, context, device uintptr, host []byte, stream uintptr) Out {
+	return out(C.tarn_copy_wait(t.c, C.int(e), C.tarn_handle(context), C.tarn_address(device),
+		unsafe.Pointer(&host[0]), C.size_t(len(host)), C.tarn_handle(stream)))
 }
 
-// DeviceGetCount is cuDeviceGetCount.
-func (t *Table) DeviceGetCount() (count int, code int32) {
-	var n C.int
-	code = int32(C.tarn_device_get_count(&t.c, &n))
-	return int(n), code
+// DeviceText is DeviceGetName or DeviceGetUUID into text, which for the latter
+// has 16 bytes.
+func (t *Table) DeviceText(e Entry, device int, text []byte) Out {
+	return out(C.tarn_device_text(t.c, C.int(e), C.int(device), unsafe.Pointer(&text[0]), C.int(len(text))))
 }
+
+// ModuleLoad loads an image that ends with a NUL. The compiler's complaints
+// are in log, up to a NUL.
+func (t *Table) ModuleLoad(context uintptr, image, log []byte) Out {
+	return out(C.tarn_module_load(t.c, C.tarn_handle(context), unsafe.Pointer(&image[0]),
+		(*C.char)(unsafe.Pointer(&log[0])), C.uint(len(log))))
+}
+
+// ModuleGetFunction finds a function by its name.
+func (t *Table) ModuleGetFunction(context, module uintptr, name string) Out {
+	cname := C.CString(name)
+	defer C.free(unsafe.Pointer(cname))
+	return out(C.tarn_module_get_function(t.c, C.tarn_handle(context), C.tarn_handle(module), cname))
+}
+
+// Launch launches a kernel. The record may be used again when it returns. It
+// must not lie on a stack, which would move if the function called Go.
+func (t *Table) Launch(l *Launch) Out {
+	return out(C.tarn_launch(t.c, (*C.struct_tarn_launch)(unsafe.Pointer(l))))
+}
+
+// Nothing crosses into C and back, with the argument of Launch.
+func (t *Table) Nothing(l *Launch) { C.tarn_nothing((*C.struct_tarn_launch)(unsafe.Pointer(l))) }
 
 // ErrorName is cuGetErrorName; "" where the driver does not know.
 func (t *Table) ErrorName(code int32) string {
-	return C.GoString(C.tarn_get_error_name(&t.c, C.tarn_result(code)))
+	return C.GoString(C.tarn_get_error_name(t.c, C.tarn_result(code)))
+}
+
+func out(o C.struct_tarn_out) Out {
+	return Out{Value: uint64(o.value), More: uint64(o.more), Code: int32(o.code),
+		Entry: Entry(o.entry), Missing: o.missing != 0}
 }

@@ -5,6 +5,8 @@ package shim
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,19 +34,52 @@ func TestFill(t *testing.T) {
 }
 
 func TestFillDemandsMandatoryEntries(t *testing.T) {
-	for _, name := range []string{"cuInit", "cuDriverGetVersion", "cuDeviceGetCount"} {
-		table, err := Fill(addresses(name))
+	mandatory := 0
+	for e := range Entry(len(ops)) {
+		names := Names(e)
+		table, err := Fill(addresses(names...))
+		if err == nil {
+			require.Equal(t, []string{table.Feature(e)}, table.Missing(), names)
+			continue
+		}
+		mandatory++
 		require.Nil(t, table)
 		require.ErrorIs(t, err, errMissing)
-		require.EqualError(t, err, fmt.Sprintf("it has no %s: no %s: not here", name, name))
+		require.EqualError(t, err, fmt.Sprintf("it has no %s: no %s: not here", strings.Join(names, " or "), names[0]))
 	}
+	require.Equal(t, len(ops)-8-2, mandatory, "all but virtual memory, names and UUIDs")
 }
 
 func TestFillSwitchesFeaturesOff(t *testing.T) {
-	table, err := Fill(addresses("cuGetErrorName"))
+	table, err := Fill(addresses("cuGetErrorName", "cuMemMap", "cuMemUnmap"))
 	require.NoError(t, err)
-	require.Equal(t, []string{"error names"}, table.Missing())
+	require.Equal(t, []string{"error names", "virtual memory"}, table.Missing())
 	require.Empty(t, table.ErrorName(0), "an entry that is not there is not called")
+	out := table.Call(Reserve, 0, 1, 0, 0, 0)
+	require.Equal(t, Out{Entry: Reserve, Missing: true}, out, "nor one of the same feature")
+	require.False(t, out.OK())
+}
+
+// The rows of the two languages are the same.
+func TestEntriesMatchTheTable(t *testing.T) {
+	version := regexp.MustCompile(`_v\d$`)
+	for e := range Entry(len(ops)) {
+		for _, name := range Names(e) {
+			require.Equal(t, e.Op(), version.ReplaceAllString(name, ""))
+		}
+	}
+	require.Nil(t, Names(LaunchKernel+1))
+	require.Equal(t, len(ops), int(LaunchKernel)+1)
+}
+
+// An entry that takes more than numbers has a method of its own.
+func TestCallTakesNumbers(t *testing.T) {
+	table, err := Fill(addresses())
+	require.NoError(t, err)
+	for _, e := range []Entry{GetErrorName, DeviceGetName, DeviceGetUUID, SetCurrent, ModuleLoad,
+		ModuleGetFunction, LaunchKernel} {
+		require.True(t, table.Call(e, 0, 0, 0, 0, 0).Missing, e.Op())
+	}
 }
 
 func TestFirstPrefers(t *testing.T) {

@@ -1,0 +1,42 @@
+package cuda
+
+import "tarn/cuda/internal/shim"
+
+const eventNoTiming = 2 // CU_EVENT_DISABLE_TIMING
+
+// NewEvent makes an event. It marks nothing yet, and so is done. It keeps no
+// time, which would make it several times as slow.
+func (c *Context) NewEvent() (Event, error) {
+	e, err := c.begin(kindEvent, shim.EventCreate, eventNoTiming, 0, 0, 0)
+	return Event(e), err
+}
+
+// Record moves the event's mark to the present end of a stream.
+func (c *Context) Record(e Event, s Stream) error {
+	_, err := c.call(shim.EventRecord, uint64(e), c.on(s), 0, 0)
+	return err
+}
+
+// QueryEvent reports whether the work before the mark is done.
+func (c *Context) QueryEvent(e Event) (done bool, err error) {
+	return c.query(shim.EventQuery, uint64(e))
+}
+
+// SyncEvent waits for the work before the mark.
+func (c *Context) SyncEvent(e Event) error {
+	_, err := c.call(shim.EventSynchronize, uint64(e), 0, 0, 0)
+	return err
+}
+
+// WaitEvent makes later work of the stream wait, on the device, for the work
+// before the mark as it is now. The event may be recorded again, or destroyed,
+// at once.
+func (c *Context) WaitEvent(s Stream, e Event) error {
+	_, err := c.call(shim.StreamWaitEvent, c.on(s), uint64(e), 0, 0)
+	return err
+}
+
+// DestroyEvent gives the event back. What waits for it still does.
+func (c *Context) DestroyEvent(e Event) error {
+	return c.end(kindEvent, shim.EventDestroy, uint64(e), 0)
+}

@@ -1,0 +1,92 @@
+package cuda
+
+import (
+	"fmt"
+	"strings"
+
+	"tarn/cuda/internal/shim"
+)
+
+// Module is a loaded set of kernels.
+type Module struct {
+	context *Context
+	handle  uintptr // CUmodule
+}
+
+// Function is a kernel of a module. It is good until the module's Unload.
+type Function struct {
+	context *Context
+	handle  uintptr // CUfunction
+	name    string
+}
+
+// CompileError means that the driver did not take a module. It wraps the
+// driver's [Error].
+type CompileError struct {
+	Err error
+	Log string // what the driver's compiler said, as it said it; may be empty
+}
+
+func (e *CompileError) Error() string {
+	if e.Log == "" {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("%v:\n%s", e.Err, strings.TrimRight(e.Log, "\n"))
+}
+
+// Unwrap returns the driver's error.
+func (e *CompileError) Unwrap() error { return e.Err }
+
+// logSize is how many bytes of complaints are kept; the driver cuts the rest.
+const logSize = 16 << 10
+
+// Load compiles PTX text for the device, or finds it in the driver's cache.
+// The error is a [CompileError] where the driver refused the text.
+func (c *Context) Load(ptx string) (*Module, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
+	if i := strings.IndexByte(ptx, 0); i >= 0 || ptx == "" {
+		return nil, &CompileError{Err: refuse(shim.ModuleLoad, InvalidValue),
+			Log: fmt.Sprintf("PTX text of %d bytes, with a NUL at %d", len(ptx), i)}
+	}
+	log := make([]byte, logSize)
+	out := c.table.ModuleLoad(c.handle, append([]byte(ptx), 0), log)
+	if err := c.check(out); err != nil {
+		if out.Entry != shim.ModuleLoad || c.lost.Load() != nil {
+			return nil, err
+		}
+		return nil, &CompileError{Err: err, Log: untilNUL(log)}
+	}
+	c.live[kindModule].Add(1)
+	return &Module{context: c, handle: uintptr(out.Value)}, nil
+}
+
+// Unload takes the kernels away. None may be running.
+func (m *Module) Unload() error {
+	return m.context.end(kindModule, shim.ModuleUnload, uint64(m.handle), 0)
+}
+
+// Function finds a kernel by the name that it has in the PTX text.
+func (m *Module) Function(name string) (*Function, error) {
+	c := m.context
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
+	out := c.table.ModuleGetFunction(c.handle, m.handle, name)
+	if err := c.check(out); err != nil {
+		return nil, fmt.Errorf("kernel %q: %w", name, err)
+	}
+	return &Function{context: c, handle: uintptr(out.Value), name: name}, nil
+}
+
+// Name returns the name that the kernel was found by.
+func (f *Function) Name() string { return f.name }
+
+// SetMaxShared lets a launch ask for up to bytes of dynamic shared memory,
+// where that is more than Device.SharedMemory; at most SharedMemoryOptIn.
+func (f *Function) SetMaxShared(bytes int) error {
+	const maxDynamicShared = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+	_, err := f.context.call(shim.FunctionSetAttribute, uint64(f.handle), maxDynamicShared, uint64(bytes), 0)
+	return err
+}
