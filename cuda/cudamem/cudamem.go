@@ -1,0 +1,163 @@
+// Package cudamem is a CUDA device as a [memory.Upstream]: the driver's plain
+// allocations and, where it has them, its virtual-memory calls.
+//
+//	library, err := cuda.Open()
+//	device, err := library.Device(0)
+//	context, err := device.Open()
+//	up, err := cudamem.New(context)
+//	allocator, err := memory.New(up, memory.Config{})
+//
+// Close the allocator before the context.
+package cudamem
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"tarn/cuda"
+	"tarn/memory"
+)
+
+// alignment is what the driver promises for plain allocations, in bytes.
+const alignment = 256
+
+// Upstream is a device, by one context. The zero Stream is the context's default
+// one.
+type Upstream struct {
+	context *cuda.Context
+	props   memory.Props
+
+	mu    sync.Mutex
+	sizes map[cuda.DevicePtr]int64 // of plain allocations: the driver does not tell; guarded by mu
+}
+
+// New returns the device of a context as an upstream. The error is the driver's.
+func New(c *cuda.Context) (*Upstream, error) {
+	u := &Upstream{context: c, sizes: make(map[cuda.DevicePtr]int64), props: memory.Props{Name: c.Device().String(), Alignment: alignment, Asynchronous: true}}
+	least, _, err := c.Granularity()
+	switch {
+	case err == nil:
+		u.props.VirtualMemory, u.props.Granularity = true, least
+	case !errors.Is(err, cuda.ErrNotSupported):
+		return nil, fmt.Errorf("cudamem: %s: page size: %w", c.Device(), err)
+	}
+	return u, nil
+}
+
+// Props implements [memory.Upstream].
+func (u *Upstream) Props() memory.Props { return u.props }
+
+// MemInfo implements [memory.Upstream].
+func (u *Upstream) MemInfo() (free, total int64, err error) { return u.context.MemInfo() }
+
+// translate has the errors that an allocator acts on wrap its own.
+func translate(err error) error {
+	var call *cuda.Error
+	switch {
+	case errors.Is(err, cuda.ErrDeviceLost): // whatever the cause was, memory is not what is missing
+		return err
+	case errors.As(err, &call) && call.Code == cuda.OutOfMemory:
+		return fmt.Errorf("%w: %w", memory.ErrUpstreamFull, err)
+	case errors.Is(err, cuda.ErrNotSupported):
+		return fmt.Errorf("%w: %w", memory.ErrNotSupported, err)
+	}
+	return err
+}
+
+// Alloc implements [memory.Upstream].
+func (u *Upstream) Alloc(size int64) (cuda.DevicePtr, error) {
+	p, err := u.context.Alloc(size)
+	if err != nil {
+		return 0, translate(err)
+	}
+	u.remember(p, size)
+	return p, nil
+}
+
+// Free implements [memory.Upstream]. The driver waits for the device first.
+func (u *Upstream) Free(p cuda.DevicePtr, size int64) error {
+	u.mu.Lock()
+	had, ok := u.sizes[p]
+	delete(u.sizes, p)
+	u.mu.Unlock()
+	if !ok || had != size {
+		if ok {
+			u.remember(p, had)
+		}
+		return fmt.Errorf("cudamem: %s: free %d bytes at %#x, where %d are allocated", u.props.Name, size, uintptr(p), had)
+	}
+	err := u.context.Free(p)
+	if err != nil {
+		u.remember(p, size)
+	}
+	return err
+}
+
+func (u *Upstream) remember(p cuda.DevicePtr, size int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.sizes[p] = size
+}
+
+// Reserve implements [memory.Upstream].
+func (u *Upstream) Reserve(size int64) (cuda.DevicePtr, error) {
+	p, err := u.context.Reserve(size, 0)
+	return p, translate(err)
+}
+
+// ReleaseRange implements [memory.Upstream].
+func (u *Upstream) ReleaseRange(p cuda.DevicePtr, size int64) error {
+	return translate(u.context.ReleaseRange(p, size))
+}
+
+// Create implements [memory.Upstream].
+func (u *Upstream) Create(size int64) (memory.Page, error) {
+	pg, err := u.context.Create(size)
+	return memory.Page(pg), translate(err)
+}
+
+// Release implements [memory.Upstream].
+func (u *Upstream) Release(pg memory.Page) error {
+	return translate(u.context.Release(cuda.Page(pg)))
+}
+
+// Map implements [memory.Upstream].
+func (u *Upstream) Map(p cuda.DevicePtr, size int64, pg memory.Page) error {
+	return translate(u.context.Map(p, size, cuda.Page(pg)))
+}
+
+// SetAccess implements [memory.Upstream]. The driver may be short of memory for
+// its tables here, which is an error that wraps [memory.ErrUpstreamFull].
+func (u *Upstream) SetAccess(p cuda.DevicePtr, size int64) error {
+	return translate(u.context.SetAccess(p, size))
+}
+
+// Unmap implements [memory.Upstream].
+func (u *Upstream) Unmap(p cuda.DevicePtr, size int64) error {
+	return translate(u.context.Unmap(p, size))
+}
+
+// RecordEvent implements [memory.Upstream].
+func (u *Upstream) RecordEvent(s cuda.Stream) (cuda.Event, error) {
+	e, err := u.context.NewEvent()
+	if err != nil {
+		return 0, err
+	}
+	if err := u.context.Record(e, s); err != nil {
+		return 0, errors.Join(err, u.context.DestroyEvent(e))
+	}
+	return e, nil
+}
+
+// QueryEvent implements [memory.Upstream].
+func (u *Upstream) QueryEvent(e cuda.Event) (done bool, err error) { return u.context.QueryEvent(e) }
+
+// WaitEvent implements [memory.Upstream].
+func (u *Upstream) WaitEvent(s cuda.Stream, e cuda.Event) error { return u.context.WaitEvent(s, e) }
+
+// SyncEvent implements [memory.Upstream].
+func (u *Upstream) SyncEvent(e cuda.Event) error { return u.context.SyncEvent(e) }
+
+// DestroyEvent implements [memory.Upstream].
+func (u *Upstream) DestroyEvent(e cuda.Event) error { return u.context.DestroyEvent(e) }

@@ -1,0 +1,139 @@
+//go:build cgo && linux
+
+package cudamem_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tarn/cuda"
+	"tarn/cuda/cudamem"
+	"tarn/memory"
+	"tarn/memory/memorytest"
+)
+
+// withFake is set in the process that runs the tests: its loader finds the fake
+// driver of package cuda, over host memory, in place of a real one.
+const withFake = "TARN_TEST_FAKE_DRIVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(withFake) != "" {
+		m.Run()
+		return
+	}
+	if err := runWithFake(); err != nil {
+		panic(fmt.Sprint("the tests with the fake driver: ", err))
+	}
+}
+
+// runWithFake builds the driver and runs this program again: the loader reads
+// where to look when a process starts.
+func runWithFake() error {
+	dir, err := os.MkdirTemp("", "tarn-fake-driver")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	compiler := os.Getenv("CC")
+	if compiler == "" {
+		compiler = "cc"
+	}
+	sources, err := filepath.Glob(filepath.Join("..", "testdata", "*.c"))
+	if err != nil {
+		return err
+	}
+	args := []string{"-Wall", "-shared", "-fPIC", "-pthread", "-DCAPACITY=(256<<20)", "-o", filepath.Join(dir, "libcuda.so.1")}
+	if out, err := exec.Command(compiler, append(args, sources...)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	again := exec.Command(os.Args[0], os.Args[1:]...)
+	again.Env = append(os.Environ(), withFake+"=1", "LD_LIBRARY_PATH="+dir)
+	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return again.Run()
+}
+
+// open returns device 0, which nothing may be left on after the test.
+func open(t testing.TB) (*cuda.Context, *cudamem.Upstream) {
+	t.Helper()
+	library, err := cuda.Open()
+	require.NoError(t, err)
+	device, err := library.Device(0)
+	require.NoError(t, err)
+	c, err := device.Open()
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, c.Close(), "what is left") })
+	u, err := cudamem.New(c)
+	require.NoError(t, err)
+	return c, u
+}
+
+// streams is an upstream whose streams are called by small numbers, as the
+// suites do.
+type streams struct {
+	*cudamem.Upstream
+	handles [8]cuda.Stream
+}
+
+func openStreams(t testing.TB) streams {
+	c, u := open(t)
+	s := streams{Upstream: u}
+	for i := range s.handles[1:] {
+		h, err := c.NewStream(0)
+		require.NoError(t, err)
+		s.handles[i+1] = h
+		t.Cleanup(func() { assert.NoError(t, c.DestroyStream(h)) })
+	}
+	return s
+}
+
+func (s streams) RecordEvent(n cuda.Stream) (cuda.Event, error) {
+	return s.Upstream.RecordEvent(s.handles[n])
+}
+
+func (s streams) WaitEvent(n cuda.Stream, e cuda.Event) error {
+	return s.Upstream.WaitEvent(s.handles[n], e)
+}
+
+func TestUpstream(t *testing.T) {
+	memorytest.TestUpstream(t, func(t *testing.T) memory.Upstream { return openStreams(t) })
+}
+
+// TestAllocator runs the allocator's suite over the driver's calls, by pages and
+// by segments.
+func TestAllocator(t *testing.T) {
+	for name, expandable := range map[string]memory.Expandable{"pages": memory.ExpandableAuto, "segments": memory.ExpandableOff} {
+		t.Run(name, func(t *testing.T) {
+			memorytest.TestAllocator(t, func(t *testing.T) memorytest.Target {
+				up := openStreams(t)
+				a, err := memory.New(up, memory.Config{NoBackgroundGC: true, Settings: memory.Settings{Expandable: expandable}})
+				require.NoError(t, err)
+				return memorytest.Target{Allocator: a, Upstream: up, Readable: true}
+			})
+		})
+	}
+}
+
+func TestFullIsFull(t *testing.T) {
+	_, u := open(t)
+	_, total, err := u.MemInfo()
+	require.NoError(t, err)
+	_, err = u.Alloc(total + 1)
+	require.ErrorIs(t, err, memory.ErrUpstreamFull)
+	var call *cuda.Error
+	require.ErrorAs(t, err, &call, "the driver's own words are there too")
+	assert.Equal(t, cuda.OutOfMemory, call.Code)
+}
+
+func TestProps(t *testing.T) {
+	_, u := open(t)
+	p := u.Props()
+	assert.Equal(t, "cuda:0", p.Name)
+	assert.True(t, p.VirtualMemory && p.Asynchronous)
+	assert.Positive(t, p.Granularity)
+}
