@@ -1,7 +1,7 @@
 // Package memory is a caching allocator for device memory. It takes segments
 // from an [Upstream] (a GPU, the host), cuts them into blocks, and keeps what
 // is freed for the next request, since calls upstream are slow and may stop
-// the device. The policy is PyTorch's; see policy.go for its numbers.
+// the device. The sizes, the pools and the settings are PyTorch's; see policy.go.
 //
 // # Vocabulary
 //

@@ -57,7 +57,7 @@ func ExampleOutOfMemoryError() {
 	//   request: 31457280 bytes, rounded to 31457280, as a segment of 30.00 MiB, from the large pool of stream 0x0
 	//   free:    the largest block is 0 bytes; 0 bytes pinned by blocks in use, 0 bytes of other streams or the other pool, 0 bytes pending
 	//   owners:  40.00 MiB in 1 block: untagged
-	//   tried:   drain, reuse, grow, follow, remap, release, wait, collect
+	//   tried:   drain, grow, release, wait, collect
 	//   cause:   the blocks in use and the request together exceed the device by 6.00 MiB.
 	//   help:    Release tensors that are no longer needed (Release, scopes), or use a smaller batch.
 }

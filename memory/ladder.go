@@ -57,8 +57,8 @@ type climb struct {
 type RungReport struct {
 	Rung   Rung
 	Gained int64 // bytes that became free, or that were given back upstream
-	// Skipped is set for a GC that could not help: nothing was allocated since
-	// the last one.
+	// Skipped is set for a rung that could not help: there is no virtual memory,
+	// no other stream, or nothing was allocated since the last GC.
 	Skipped bool
 }
 
@@ -98,6 +98,10 @@ func (a *Allocator) miss(t *table, r request) (Block, error) {
 // try takes one rung. Each of its steps drops the locks, so the cache is
 // searched after each.
 func (c *climb) try(rung Rung) (Block, error) {
+	if !c.able(rung) {
+		c.reports[rung].Skipped = true
+		return Block{}, errNoWindow
+	}
 	if err := c.step(rung); err != nil {
 		return Block{}, err
 	}
@@ -165,6 +169,17 @@ func (c *climb) enlarge(rung Rung) (Block, error) {
 		return c.takeSegment(rung == RungFollow)
 	}
 	return c.grow(rung)
+}
+
+// able reports whether a rung has any means here.
+func (c *climb) able(rung Rung) bool {
+	switch rung {
+	case RungReuse, RungFollow:
+		return c.paged() || len(c.a.directory.Load().tables) > 1
+	case RungRemap:
+		return c.paged()
+	}
+	return true
 }
 
 // paged reports whether c's segments are runs of pages.
@@ -306,7 +321,7 @@ func (a *Allocator) bookClimb(c *climb, served Rung) {
 	for rung := range c.reports {
 		s := &a.counts.rungs[rung]
 		s.Gained += c.reports[rung].Gained
-		if Rung(rung) <= served {
+		if Rung(rung) <= served && !c.reports[rung].Skipped {
 			s.Tried++
 		}
 	}

@@ -131,6 +131,10 @@ var oomCases = []struct {
 		alloc(t, a, 70*mib, 0)
 		return outOfMemory(t, a, 20*mib, 0)
 	}},
+	{"no segment", memory.Config{Limit: 71 * mib}, memory.CauseSegment, func(t *testing.T, a *memory.Allocator) *memory.OutOfMemoryError {
+		alloc(t, a, 70*mib, 0)
+		return outOfMemory(t, a, 400, 0)
+	}},
 	{"other streams", memory.Config{}, memory.CauseElsewhere, func(t *testing.T, a *memory.Allocator) *memory.OutOfMemoryError {
 		var large []memory.Block
 		for range 5 {

@@ -50,6 +50,9 @@ const (
 	CauseTooLarge Cause = iota
 	// CauseInUse: blocks in use leave less than the request.
 	CauseInUse
+	// CauseSegment: what the limit or the device has left is less than the
+	// smallest segment that holds the request.
+	CauseSegment
 	// CauseElsewhere: enough bytes are free, but of other streams or of the
 	// other pool, in segments that are in use.
 	CauseElsewhere
@@ -119,10 +122,15 @@ func (e *OutOfMemoryError) Error() string {
 	if len(e.Rungs) == 0 {
 		b.WriteString("nothing, as throw_on_cudamalloc_oom asks for")
 	}
-	for i, r := range e.Rungs {
-		if i > 0 {
+	first := true
+	for _, r := range e.Rungs {
+		if r.Skipped && r.Rung != RungCollect {
+			continue // it has no means here
+		}
+		if !first {
 			b.WriteString(", ")
 		}
+		first = false
 		b.WriteString(r.Rung.String())
 		if r.Skipped {
 			b.WriteString(" (skipped: nothing was allocated since the last GC)")
@@ -158,6 +166,12 @@ func (e *OutOfMemoryError) explain() (cause, help string) {
 	case CauseElsewhere:
 		return fmt.Sprintf("%s is free but belongs to other streams or the other pool, in segments with blocks in use.", formatSize(e.OtherFree)),
 			"Release the blocks that hold those segments, raise the limit, or do the work on fewer streams."
+	case CauseSegment:
+		cause = fmt.Sprintf("a segment of %s is the least that can be taken, and the %s has %s left.", formatSize(e.Asked), bound, formatSize(e.Room()))
+		if bound == "limit" {
+			return cause, "Raise the limit, or release tensors that are no longer needed."
+		}
+		return cause, "Release tensors that are no longer needed, or end other users of the device."
 	case CausePrivate:
 		return fmt.Sprintf("%s is free but belongs to private pools.", formatSize(e.PrivateFree)),
 			"Close pools whose graphs are gone, empty their caches, or let them lend (UseOnOOM)."
@@ -239,6 +253,8 @@ func (e *OutOfMemoryError) cause(own int64) Cause {
 		return CauseInUse
 	case free-e.PrivateFree < e.Rounded:
 		return CausePrivate
+	case e.Unallocated()-e.Pending < e.Rounded && e.Room() < e.Asked:
+		return CauseSegment
 	case !e.Pages && own+e.Room() < e.Rounded:
 		return CauseElsewhere
 	}

@@ -24,15 +24,7 @@ type cpuBackend struct {
 var cpuDevice atomic.Pointer[Device]
 
 var openCPU = sync.OnceValue(func() *Device {
-	var cfg memory.Config
-	var err error
-	if cfg.Settings, err = memory.SettingsFromEnv(os.LookupEnv); err != nil {
-		err = fmt.Errorf("tensor: open cpu: %w", err)
-	}
-	var d *Device
-	if err == nil {
-		d, err = NewCPU(cfg)
-	}
+	d, err := newCPU("cpu", memory.Config{})
 	if err != nil {
 		d = &Device{name: "cpu", err: err}
 		d.stream = &Stream{dev: d}
@@ -42,10 +34,24 @@ var openCPU = sync.OnceValue(func() *Device {
 })
 
 // NewCPU returns the CPU as a device with memory of its own, under a limit or
-// with other settings of the allocator; Close gives it back. Its tensors and
-// those of [CPU] are on different devices.
+// with other settings of the allocator; Close gives it back. Where cfg has no
+// Settings they are those of the environment; see [memory.SettingsFromEnv]. Its
+// tensors and those of [CPU] are on different devices; it is called "cpu:1", and
+// the next one "cpu:2".
 func NewCPU(cfg memory.Config) (*Device, error) {
-	up, err := hostmem.New(hostmem.Config{})
+	return newCPU(fmt.Sprintf("cpu:%d", cpus.Add(1)), cfg)
+}
+
+var cpus atomic.Int64
+
+func newCPU(name string, cfg memory.Config) (*Device, error) {
+	if cfg.Settings == (memory.Settings{}) {
+		var err error
+		if cfg.Settings, err = memory.SettingsFromEnv(os.LookupEnv); err != nil {
+			return nil, fmt.Errorf("tensor: open %s: %w", name, err)
+		}
+	}
+	up, err := hostmem.New(hostmem.Config{Name: name})
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +65,8 @@ func NewHostBackend(up memory.Upstream, ops *kernels.Table) Backend {
 	return &cpuBackend{upstream: up, table: ops}
 }
 
-// CPU returns the CPU as a device. Its allocator has the settings of the
-// environment; see [memory.SettingsFromEnv]. Where it could not be opened, every
-// op on it reports why.
+// CPU returns the CPU as a device, as NewCPU does, the same each time. Where it
+// could not be opened, every op on it reports why.
 func CPU() *Device { return openCPU() }
 
 // SetThreads sets how many threads one op on the CPU may use; less than 1 brings

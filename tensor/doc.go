@@ -24,7 +24,7 @@
 //
 // An op that fails returns a tensor that carries the first cause; ops on it do
 // nothing and pass it on, and whatever reads data returns it: Item, Data,
-// Backward, an optimiser's step. So a chain of ops needs one check, at its end.
+// Backward. So a chain of ops needs one check, at its end.
 // In-place ops return an error. Panics are for misuse in code, such as a nil
 // tensor.
 package tensor

@@ -66,7 +66,7 @@ var (
 // walk allocates 800, 500 and 300 MiB out of 2000 that are in the cache, frees
 // the 500 and asks for 800.
 func walk(expandable memory.Expandable) (steps []step, err error) {
-	device := memorytest.NewFake(memorytest.FakeConfig{Name: "cuda:0", Capacity: capacity, Granularity: 2 * mib})
+	device := memorytest.NewFake(memorytest.FakeConfig{Name: "fake:0", Capacity: capacity, Granularity: 2 * mib})
 	a, err := memory.New(device, memory.Config{Settings: memory.Settings{Expandable: expandable}, NoBackgroundGC: true})
 	if err != nil {
 		return nil, err

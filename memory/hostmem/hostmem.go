@@ -1,6 +1,7 @@
 package hostmem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -31,12 +32,15 @@ type Config struct {
 	// Capacity is how many bytes of segments may exist at once. 0 takes the
 	// default, see the package comment.
 	Capacity int64
+	// Name is how messages call it; "cpu" if empty.
+	Name string
 }
 
 // Upstream hands out the host's memory.
 type Upstream struct {
 	memory.NoVirtualMemory
 
+	name     string
 	page     int64 // what the system rounds to; a power of two
 	capacity int64
 
@@ -69,6 +73,7 @@ func New(cfg Config) (*Upstream, error) {
 		}
 	}
 	return &Upstream{
+		name:     cmp.Or(cfg.Name, "cpu"),
 		page:     int64(os.Getpagesize()),
 		capacity: min(capacity, math.MaxInt), // no 32-bit machine can map more
 		segments: make(map[cuda.DevicePtr]segment),
@@ -78,7 +83,7 @@ func New(cfg Config) (*Upstream, error) {
 
 // Props implements [memory.Upstream].
 func (u *Upstream) Props() memory.Props {
-	return memory.Props{Name: "cpu", Alignment: u.page}
+	return memory.Props{Name: u.name, Alignment: u.page}
 }
 
 // MemInfo returns what is left of the capacity, and the capacity: the share of
