@@ -15,6 +15,7 @@ var layers = []layer{
 	{from: "internal/..."},
 	{from: "cuda/internal/...", may: []string{"cuda/internal/..."}},
 	{from: "cuda/cudamem/...", may: []string{"cuda/...", "memory"}, test: []string{"memory/..."}},
+	{from: "cuda/cudasim/ptx/..."}, // knows PTX and no driver
 	{from: "cuda/...", may: []string{"cuda/..."}},
 	{from: "memory/...", may: []string{"memory/...", "cuda"}},
 	{from: "kernels/...", may: []string{"kernels/...", "cuda"}},
