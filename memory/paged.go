@@ -42,8 +42,22 @@ func (c *climb) enlargePages(rung Rung) (Block, error) {
 }
 
 // fromPages serves c's request by pages that it brings together, by the means
-// that it is given.
+// that it is given. Others may take part of the window meanwhile; then there is
+// another, but one that is always too late gives up.
 func (c *climb) fromPages(m means) (Block, error) {
+	const tries = 16
+	for range tries {
+		if b, err := c.tryPages(m); err != errTaken {
+			return b, err
+		}
+	}
+	return Block{}, errNoWindow
+}
+
+// errTaken is why a window that was brought together did not serve.
+var errTaken = errors.New("memory: the pages were taken meanwhile")
+
+func (c *climb) tryPages(m means) (Block, error) {
 	a := c.a
 	if err := a.reserve(&a.arenas[c.r.pool]); err != nil {
 		return Block{}, err
@@ -77,9 +91,9 @@ func (c *climb) fromPages(m means) (Block, error) {
 		return Block{}, err
 	}
 	i := c.t.take(&c.r)
-	if i == 0 { // part of the window was taken while it was brought together
+	if i == 0 {
 		a.unlockAll(tables)
-		return c.fromPages(m)
+		return Block{}, errTaken
 	}
 	a.unlockOthers(c.t, tables)
 	return a.hand(c.t, i), nil
