@@ -277,7 +277,6 @@ func (h *haul) land(err error) {
 			a.reserved.sub(p.ar.pool, bytes)
 			a.reserved.add(h.ar.pool, bytes)
 		}
-		a.counts.pagesMoved += int64(p.len())
 		p.ar.clear(p.span)
 	}
 	for _, s := range h.fresh {

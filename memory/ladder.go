@@ -307,7 +307,6 @@ type counts struct {
 	syncs          int64 // times that all parked blocks were waited for
 	upstreamAllocs int64 // segments and pages taken
 	upstreamFrees  int64 // and given back
-	pagesMoved     int64 // to other addresses
 	rungs          [numRungs]RungStat
 }
 

@@ -2,7 +2,9 @@ package memorytest
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -15,9 +17,11 @@ import (
 // errInjected is what calls fail with on demand.
 var errInjected = errors.New("injected failure")
 
+var allFaults = flag.Bool("faults.all", false, "let every upstream call of the fault test fail in turn, not 300 of them")
+
 // testFaults plays one list of ops over and over, and each time another
-// upstream call fails. After it the books must be right, and in the end nothing
-// may be lost.
+// upstream call fails: 300 of them at random, or with -faults.all each. After
+// it the books must be right, and in the end nothing may be lost.
 func testFaults(t *testing.T, open func(t *testing.T) Target) {
 	if _, ok := open(t).Upstream.(*Fake); !ok {
 		return // a real upstream does not fail on demand
@@ -26,6 +30,9 @@ func testFaults(t *testing.T, open func(t *testing.T) Target) {
 	n, most := 1000, 300
 	if testing.Short() {
 		n, most = 300, 1000 // all of them
+	}
+	if *allFaults {
+		most = math.MaxInt
 	}
 	ops := Generate(rng, n)
 	full := fmt.Errorf("%w: %w", errInjected, memory.ErrUpstreamFull)
