@@ -83,7 +83,13 @@ func scenarioThreadInPool(t *testing.T) {
 		done.Go(func() { work(s.a.Alloc) })
 		done.Wait()
 		assert.EqualValues(s.T, 60*mib, p.Stats().Reserved, "and not 60 MiB a round")
-		assert.LessOrEqual(s.T, s.a.Stats().ReservedBytes.All.Peak, int64(120*mib))
+		most := int64(120 * mib)
+		if s.pages {
+			// One may take what the other has idle, and the other then grows
+			// within the slack of pages (see minPageSlack) to get its own back.
+			most += 32 * mib
+		}
+		assert.LessOrEqual(s.T, s.a.Stats().ReservedBytes.All.Peak, most)
 		require.NoError(s.T, p.Close())
 		require.NoError(s.T, s.a.EmptyCache())
 		assert.Zero(s.T, s.fake.Used())
