@@ -7,12 +7,17 @@ type Code int32
 
 // The codes that Tarn itself tells apart.
 const (
-	Success       Code = 0
-	InvalidValue  Code = 1
-	OutOfMemory   Code = 2
-	NoDevice      Code = 100
-	InvalidHandle Code = 400
-	NotReady      Code = 600
+	Success            Code = 0
+	InvalidValue       Code = 1
+	OutOfMemory        Code = 2
+	NoDevice           Code = 100
+	InvalidHandle      Code = 400
+	NotReady           Code = 600
+	PeerEnabled        Code = 704 // access to the peer is on already
+	NotSupported       Code = 801
+	CaptureUnsupported Code = 900 // not possible while a stream is captured
+	CaptureInvalidated Code = 901 // an earlier error has ended the capture
+	UpdateFailure      Code = 910 // an executable graph cannot become that graph
 )
 
 // String returns the driver's name of the code.
@@ -30,7 +35,7 @@ func (c Code) Text() string { return codes[c].text }
 // answers everything that comes after with the same code.
 func (c Code) Sticky() bool {
 	switch c {
-	case 4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721:
+	case 4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 911:
 		return true
 	}
 	return false
@@ -45,6 +50,7 @@ var codes = map[Code]struct{ name, text string }{
 	3:            {"CUDA_ERROR_NOT_INITIALIZED", "cuInit has not been called, or has failed"},
 	4:            {"CUDA_ERROR_DEINITIALIZED", "the driver is shutting down"},
 	34:           {"CUDA_ERROR_STUB_LIBRARY", "the library is a stub for linking, not a driver"},
+	36:           {"CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER", "the driver is too old for this call"},
 	46:           {"CUDA_ERROR_DEVICE_UNAVAILABLE", "the device is busy or in an exclusive mode"},
 	NoDevice:     {"CUDA_ERROR_NO_DEVICE", "the driver sees no device"},
 	101:          {"CUDA_ERROR_INVALID_DEVICE", "there is no device of this number"},
@@ -80,42 +86,44 @@ var codes = map[Code]struct{ name, text string }{
 	401:           {"CUDA_ERROR_ILLEGAL_STATE", "the resource is not in a state for this call"},
 	500:           {"CUDA_ERROR_NOT_FOUND", "no such symbol"},
 
-	NotReady: {"CUDA_ERROR_NOT_READY", "the work is not done yet"},
-	700:      {"CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel touched memory that is not mapped"},
-	701:      {"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "the launch needs more registers or threads than there are"},
-	702:      {"CUDA_ERROR_LAUNCH_TIMEOUT", "the kernel ran too long"},
-	704:      {"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is on already"},
-	705:      {"CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access is off"},
-	708:      {"CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE", "the primary context is in use"},
-	709:      {"CUDA_ERROR_CONTEXT_IS_DESTROYED", "the context is destroyed"},
-	710:      {"CUDA_ERROR_ASSERT", "an assertion in a kernel failed"},
-	712:      {"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "the host memory is pinned already"},
-	713:      {"CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "the host memory is not pinned"},
-	714:      {"CUDA_ERROR_HARDWARE_STACK_ERROR", "a kernel overran its call stack"},
-	715:      {"CUDA_ERROR_ILLEGAL_INSTRUCTION", "a kernel met an illegal instruction"},
-	716:      {"CUDA_ERROR_MISALIGNED_ADDRESS", "a kernel used a misaligned address"},
-	717:      {"CUDA_ERROR_INVALID_ADDRESS_SPACE", "a kernel used an address of the wrong space"},
-	718:      {"CUDA_ERROR_INVALID_PC", "a kernel jumped out of its code"},
-	719:      {"CUDA_ERROR_LAUNCH_FAILED", "a kernel failed"},
-	720:      {"CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "the cooperative launch does not fit the device at once"},
-	721:      {"CUDA_ERROR_TENSOR_MEMORY_LEAK", "a kernel left tensor memory behind"},
+	NotReady:    {"CUDA_ERROR_NOT_READY", "the work is not done yet"},
+	700:         {"CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel touched memory that is not mapped"},
+	701:         {"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "the launch needs more registers or threads than there are"},
+	702:         {"CUDA_ERROR_LAUNCH_TIMEOUT", "the kernel ran too long"},
+	PeerEnabled: {"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is on already"},
+	705:         {"CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access is off"},
+	708:         {"CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE", "the primary context is in use"},
+	709:         {"CUDA_ERROR_CONTEXT_IS_DESTROYED", "the context is destroyed"},
+	710:         {"CUDA_ERROR_ASSERT", "an assertion in a kernel failed"},
+	711:         {"CUDA_ERROR_TOO_MANY_PEERS", "the device has access to as many others as it can"},
+	712:         {"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "the host memory is pinned already"},
+	713:         {"CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "the host memory is not pinned"},
+	714:         {"CUDA_ERROR_HARDWARE_STACK_ERROR", "a kernel overran its call stack"},
+	715:         {"CUDA_ERROR_ILLEGAL_INSTRUCTION", "a kernel met an illegal instruction"},
+	716:         {"CUDA_ERROR_MISALIGNED_ADDRESS", "a kernel used a misaligned address"},
+	717:         {"CUDA_ERROR_INVALID_ADDRESS_SPACE", "a kernel used an address of the wrong space"},
+	718:         {"CUDA_ERROR_INVALID_PC", "a kernel jumped out of its code"},
+	719:         {"CUDA_ERROR_LAUNCH_FAILED", "a kernel failed"},
+	720:         {"CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "the cooperative launch does not fit the device at once"},
+	721:         {"CUDA_ERROR_TENSOR_MEMORY_LEAK", "a kernel left tensor memory behind"},
 
-	800: {"CUDA_ERROR_NOT_PERMITTED", "not permitted"},
-	801: {"CUDA_ERROR_NOT_SUPPORTED", "not supported by this device or driver"},
-	802: {"CUDA_ERROR_SYSTEM_NOT_READY", "the system's services are not running yet"},
-	803: {"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "the library and the kernel's driver are of different versions"},
-	804: {"CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "the compatibility library does not support this device"},
+	800:          {"CUDA_ERROR_NOT_PERMITTED", "not permitted"},
+	NotSupported: {"CUDA_ERROR_NOT_SUPPORTED", "not supported by this device or driver"},
+	802:          {"CUDA_ERROR_SYSTEM_NOT_READY", "the system's services are not running yet"},
+	803:          {"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "the library and the kernel's driver are of different versions"},
+	804:          {"CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "the compatibility library does not support this device"},
 
-	900: {"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "not possible while a stream is captured"},
-	901: {"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "an earlier error has ended the capture"},
-	902: {"CUDA_ERROR_STREAM_CAPTURE_MERGE", "two captures would become one"},
-	903: {"CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "the capture did not begin in this stream"},
-	904: {"CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "a stream that joined the capture has not come back"},
-	905: {"CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "a captured stream depends on one that is not"},
-	906: {"CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "the legacy stream would depend on a captured one"},
-	907: {"CUDA_ERROR_CAPTURED_EVENT", "the event belongs to a capture"},
-	908: {"CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "the capture began on another thread"},
-	909: {"CUDA_ERROR_TIMEOUT", "time-out"},
-	910: {"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph cannot be updated in place"},
-	999: {"CUDA_ERROR_UNKNOWN", "the driver does not say what failed"},
+	CaptureUnsupported: {"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "not possible while a stream is captured"},
+	CaptureInvalidated: {"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "an earlier error has ended the capture"},
+	902:                {"CUDA_ERROR_STREAM_CAPTURE_MERGE", "two captures would become one"},
+	903:                {"CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "the capture did not begin in this stream"},
+	904:                {"CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "a stream that joined the capture has not come back"},
+	905:                {"CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "a captured stream depends on one that is not"},
+	906:                {"CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "the legacy stream would depend on a captured one"},
+	907:                {"CUDA_ERROR_CAPTURED_EVENT", "the event belongs to a capture"},
+	908:                {"CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "the capture began on another thread"},
+	909:                {"CUDA_ERROR_TIMEOUT", "time-out"},
+	UpdateFailure:      {"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph cannot be updated in place"},
+	911:                {"CUDA_ERROR_EXTERNAL_DEVICE", "a device outside of CUDA failed"},
+	999:                {"CUDA_ERROR_UNKNOWN", "the driver does not say what failed"},
 }

@@ -5,18 +5,19 @@ package cuda
 import (
 	"fmt"
 
-	"tarn/cuda/internal/dl"
 	"tarn/cuda/internal/shim"
 )
 
-// connect takes a library from open to initialised. One that has been
-// initialised is never unloaded, even where a later step fails.
-func connect(name string, lib *dl.Library) (*Library, error) {
-	t, version, err := identify(name, lib)
+// connect takes a driver from its functions to initialised. Before anything
+// of it runs, it can be given up: discard does, where it is not nil.
+func connect(name string, resolve func(string) (uintptr, error), discard func() error) (*Library, error) {
+	t, version, err := identify(name, resolve)
 	if err != nil {
-		// Nothing of the library runs yet; the reason that it cannot be used
-		// is worth more than one that it cannot be closed either.
-		_ = lib.Close()
+		if discard != nil {
+			// The reason that it cannot be used is worth more than one that it
+			// cannot be closed either.
+			_ = discard()
+		}
 		return nil, err
 	}
 	if err := check(t, t.Call(shim.Init, 0, 0, 0, 0, 0)); err != nil {
@@ -34,8 +35,8 @@ func connect(name string, lib *dl.Library) (*Library, error) {
 
 // identify finds the functions and asks for the version, which works before
 // cuInit: an old driver is named as such, whatever cuInit would say.
-func identify(name string, lib *dl.Library) (*shim.Table, Version, error) {
-	t, err := shim.Fill(lib.Symbol)
+func identify(name string, resolve func(string) (uintptr, error)) (*shim.Table, Version, error) {
+	t, err := shim.Fill(resolve)
 	if err != nil {
 		return nil, 0, loadError(name, err)
 	}

@@ -2,10 +2,7 @@
 
 package cuda
 
-import "tarn/cuda/internal/dl"
-
-// connect is never reached: dl.Open has refused. It exists so that Open reads
-// the same in every build.
-func connect(name string, _ *dl.Library) (*Library, error) {
+// connect has no way to call a function.
+func connect(name string, _ func(string) (uintptr, error), _ func() error) (*Library, error) {
 	return nil, loadError(name, ErrNoLoader)
 }

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"os"
+	"sync"
 	"sync/atomic"
 
 	"tarn/cuda/internal/shim"
@@ -23,11 +24,12 @@ type Context struct {
 	closed   atomic.Bool
 	lost     atomic.Pointer[LostError]
 	live     [kinds]atomic.Int64
+	streams  sync.Map // those that NewStream made; no values
 }
 
 // Open begins the use of the device. With TARN_LAUNCH_BLOCKING=1 in the
-// environment each launch waits until the kernel is done, so that a fault is
-// an error of the launch that caused it.
+// environment each launch waits until the kernel, or the graph, is done, so that
+// a fault is an error of the launch that caused it; in a capture none waits.
 func (d *Device) Open() (*Context, error) {
 	t := d.library.table
 	out := t.Call(shim.PrimaryRetain, 0, uint64(d.handle), 0, 0, 0)

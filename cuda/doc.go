@@ -7,11 +7,17 @@
 // one, and the [Context] that it returns does the rest:
 //
 //	streams        stream.go   queues of work; the zero Stream is the default one, ours and NON_BLOCKING
-//	events         event.go    marks in streams, without time
+//	events         event.go    marks in streams, with the time or without
+//	host functions host.go     calls of Go in a stream
 //	memory         memory.go   allocations and fills; pinned.go host memory
+//	pool           pool.go     allocations in the order of a stream
 //	copies         copy.go     queued, with pinned memory; awaited, with any
 //	virtual memory virtual.go  ranges of addresses, and pages that are mapped there
+//	peers          peer.go     the memory of other devices
 //	kernels        module.go   from PTX text; launch.go runs them
+//	graphs         capture.go  work that a stream keeps; graph.go runs it again
+//
+// Package nvml asks the driver's other library who uses a device.
 //
 // # Threads
 //

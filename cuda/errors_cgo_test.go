@@ -22,6 +22,10 @@ type world struct {
 	pg, p2 Page
 	m      *Module
 	f      *Function
+	g      *Graph
+	x      *GraphExec
+	pool   *Pool
+	q      DevicePtr // of the pool
 }
 
 const granule = 2 << 20 // of the fake driver
@@ -43,6 +47,12 @@ func newWorld(t *testing.T) *world {
 	w.m, errs[9] = c.Load(ptx)
 	require.NoError(t, errors.Join(errs[:]...))
 	w.f = function(t, w.m, "nothing")
+	w.g = capture(t, c, w.s, func() error { return c.Fill8(w.s, w.p, 1, 1) })
+	w.x, errs[0] = w.g.Instantiate()
+	w.pool, errs[1] = c.Pool()
+	require.NoError(t, errors.Join(errs[:]...))
+	w.q, errs[0] = w.pool.Alloc(64, w.s)
+	require.NoError(t, errs[0])
 	return w
 }
 
@@ -50,7 +60,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) free(t *testing.T) {
 	t.Helper()
 	c := w.c
-	require.NoError(t, errors.Join(w.m.Unload(), c.Unmap(w.r, granule), c.Release(w.pg), c.Release(w.p2),
+	require.NoError(t, errors.Join(w.x.Close(), w.g.Close(), w.pool.Free(w.q, w.s), w.m.Unload(), c.Unmap(w.r, granule), c.Release(w.pg), c.Release(w.p2),
 		c.ReleaseRange(w.r, 2*granule), c.FreePinned(w.h), c.Free(w.p), c.DestroyEvent(w.e), c.DestroyStream(w.s)))
 }
 
@@ -96,13 +106,34 @@ var calls = map[shim.Entry]func(w *world) error{
 	shim.FunctionSetAttribute: func(w *world) error {
 		return w.f.SetMaxShared(64 << 10)
 	},
-	shim.LaunchKernel: func(w *world) error { return w.f.Prepare().Run(w.s, one) },
+	shim.FunctionGetAttribute: func(w *world) error { return second(w.f.Attributes()) },
+	shim.EventElapsed:         func(w *world) error { return second(w.c.Elapsed(w.e, w.e)) },
+	shim.HostFunction:         func(w *world) error { return w.c.CallHost(w.s, func() {}) },
+	shim.BeginCapture:         func(w *world) error { return w.c.BeginCapture(w.s) },
+	shim.EndCapture:           func(w *world) error { return second(w.c.EndCapture(w.s)) },
+	shim.IsCapturing:          func(w *world) error { return second(w.c.Capturing(w.s)) },
+	shim.GraphNodes:           func(w *world) error { return second(w.g.Nodes()) },
+	shim.GraphDestroy:         func(w *world) error { return w.g.Close() },
+	shim.GraphInstantiate:     func(w *world) error { return second(w.g.Instantiate()) },
+	shim.GraphLaunch:          func(w *world) error { return w.x.Launch(w.s) },
+	shim.ExecDestroy:          func(w *world) error { return w.x.Close() },
+	shim.ExecUpdate:           func(w *world) error { return w.x.Update(w.g) },
+	shim.EnablePeer:           func(w *world) error { return w.c.EnablePeer(w.c) },
+	shim.DisablePeer:          func(w *world) error { return w.c.DisablePeer(w.c) },
+	shim.CopyPeer:             func(w *world) error { return w.c.CopyPeer(w.s, w.p, w.c, w.p+32, w.c, 32) },
+	shim.DefaultPool:          func(w *world) error { return second(w.c.Pool()) },
+	shim.PoolSetAttribute:     func(w *world) error { return w.pool.SetThreshold(0) },
+	shim.PoolGetAttribute:     func(w *world) error { _, _, err := w.pool.Used(); return err },
+	shim.PoolTrim:             func(w *world) error { return w.pool.Trim(0) },
+	shim.AllocAsync:           func(w *world) error { return second(w.pool.Alloc(64, w.s)) },
+	shim.FreeAsync:            func(w *world) error { return w.pool.Free(w.q, w.s) },
+	shim.LaunchKernel:         func(w *world) error { return w.f.Prepare().Run(w.s, one) },
 }
 
 // elsewhere are the entries that no context's method is about.
 var elsewhere = []shim.Entry{shim.Init, shim.DriverGetVersion, shim.GetErrorName, shim.DeviceGetCount,
 	shim.DeviceGet, shim.DeviceGetName, shim.DeviceGetUUID, shim.DeviceTotalMem, shim.DeviceGetAttribute,
-	shim.PrimaryRetain, shim.PrimaryRelease, shim.SetCurrent}
+	shim.PrimaryRetain, shim.PrimaryRelease, shim.SetCurrent, shim.CanAccessPeer}
 
 func TestCallsAreAll(t *testing.T) {
 	require.Equal(t, int(shim.LaunchKernel)+1, len(calls)+len(elsewhere))

@@ -1,6 +1,11 @@
 package cuda
 
-import "tarn/cuda/internal/shim"
+import (
+	"math"
+	"time"
+
+	"tarn/cuda/internal/shim"
+)
 
 const eventNoTiming = 2 // CU_EVENT_DISABLE_TIMING
 
@@ -9,6 +14,26 @@ const eventNoTiming = 2 // CU_EVENT_DISABLE_TIMING
 func (c *Context) NewEvent() (Event, error) {
 	e, err := c.begin(kindEvent, shim.EventCreate, eventNoTiming, 0, 0, 0)
 	return Event(e), err
+}
+
+// NewTimingEvent makes an event that keeps the time at which the device came to
+// its mark. Record, Elapsed and DestroyEvent take it like any other.
+func (c *Context) NewTimingEvent() (Event, error) {
+	e, err := c.begin(kindEvent, shim.EventCreate, 0, 0, 0, 0)
+	return Event(e), err
+}
+
+// Elapsed returns the time that passed on the device between the marks of two
+// timing events, to about half a microsecond; it is negative if from came
+// later. Both must have been recorded, or the code is [InvalidHandle], and be
+// done, or it is [NotReady].
+func (c *Context) Elapsed(from, to Event) (time.Duration, error) {
+	out, err := c.call(shim.EventElapsed, uint64(from), uint64(to), 0, 0)
+	if err != nil {
+		return 0, err
+	}
+	milliseconds := math.Float32frombits(uint32(out.Value))
+	return time.Duration(math.Round(float64(milliseconds) * 1e6)), nil
 }
 
 // Record moves the event's mark to the present end of a stream.

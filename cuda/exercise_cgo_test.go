@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,8 @@ func exercise(t *testing.T, c *Context) {
 	if c.Device().VirtualMemory {
 		exerciseMapping(t, c, s)
 	}
+	exerciseGraph(t, c, s)
+	exercisePool(t, c, s)
 	exerciseRefusals(t, c, s)
 	require.NoError(t, c.DestroyEvent(e))
 	require.NoError(t, c.DestroyStream(s))
@@ -86,6 +89,68 @@ func exerciseMapping(t *testing.T, c *Context, s Stream) {
 	require.NoError(t, c.Unmap(r+DevicePtr(size), size))
 	require.NoError(t, c.Release(pg))
 	require.NoError(t, c.ReleaseRange(r, 2*size))
+}
+
+// exerciseGraph captures a kernel and runs it twice, between two marks in time,
+// and has the host told.
+func exerciseGraph(t *testing.T, c *Context, s Stream) {
+	m, err := c.Load(ptx)
+	require.NoError(t, err)
+	f := function(t, m, "scale")
+	a, err := f.Attributes()
+	require.NoError(t, err)
+	require.Positive(t, a.Registers)
+	require.Positive(t, a.PTX)
+	require.Positive(t, a.MaxThreads)
+	p, err := c.Alloc(4)
+	require.NoError(t, err)
+	require.NoError(t, c.Upload(s, p, []byte{0, 0, 128, 63})) // 1
+	from, err := c.NewTimingEvent()
+	require.NoError(t, err)
+	to, err := c.NewTimingEvent()
+	require.NoError(t, err)
+
+	g := capture(t, c, s, func() error { return f.Prepare().Ptr(p).Int32(1).Float32(2).Run(s, one) })
+	n, err := g.Nodes()
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	x, err := g.Instantiate()
+	require.NoError(t, err)
+	require.NoError(t, x.Update(g))
+	told := false
+	require.NoError(t, errors.Join(c.Record(from, s), x.Launch(s), x.Launch(s), c.Record(to, s),
+		c.CallHost(s, func() { told = true }), c.SyncStream(s)))
+	require.True(t, told)
+	took, err := c.Elapsed(from, to)
+	require.NoError(t, err)
+	require.Positive(t, took)
+	got := make([]byte, 4)
+	require.NoError(t, c.Download(s, got, p))
+	require.Equal(t, []byte{0, 0, 128, 64}, got)
+
+	require.NoError(t, c.BeginCapture(s))
+	requireCode(t, c.SyncStream(s), "cuStreamSynchronize", CaptureUnsupported)
+	_, err = c.EndCapture(s)
+	requireCode(t, err, "cuStreamEndCapture", CaptureInvalidated)
+	require.NoError(t, errors.Join(c.SyncStream(s), x.Close(), g.Close(), c.Free(p),
+		c.DestroyEvent(from), c.DestroyEvent(to), m.Unload()))
+}
+
+// exercisePool allocates in the order of a stream, where the device can.
+func exercisePool(t *testing.T, c *Context, s Stream) {
+	pool, err := c.Pool()
+	if e := (*Error)(nil); errors.As(err, &e) && e.Code == NotSupported {
+		t.Logf("no pool: %v", err)
+		return
+	}
+	require.NoError(t, err)
+	p, err := pool.Alloc(1<<20, s)
+	require.NoError(t, err)
+	require.NoError(t, c.Fill8(s, p, 1, 1<<20))
+	used, _, err := pool.Used()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, used, int64(1<<20))
+	require.NoError(t, errors.Join(pool.Free(p, s), c.SyncStream(s), pool.Trim(0)))
 }
 
 // exerciseRefusals makes mistakes that leave the device as it is.

@@ -75,7 +75,7 @@ func openDevice(t testing.TB, l *Library, i int) *Context {
 
 // The kinds of things that the fake driver counts, by number.
 var fakeKinds = []string{"contexts", "streams", "events", "allocations", "pinned allocations",
-	"ranges", "pages", "mappings", "modules", "functions"}
+	"ranges", "pages", "mappings", "modules", "functions", "graphs", "executable graphs"}
 
 // left returns what a device of the fake driver still has.
 func left(l *Library, device int) map[string]int64 {

@@ -100,7 +100,8 @@ func (l *Launch) Discard() {
 
 // Run queues the launch in a stream. The driver checks that the arguments have
 // the kernel's size, and not what they mean. Memory that the kernel uses must
-// stay until it is done. An error names the kernel.
+// stay until it is done. An error names the kernel, but for a loss of the device
+// that may be the fault of earlier work.
 func (l *Launch) Run(s Stream, g Grid) error {
 	f := l.f
 	if f == nil {
@@ -118,13 +119,28 @@ func (l *Launch) Run(s Stream, g Grid) error {
 	r.Context, r.Function, r.Stream = uint64(c.handle), uint64(f.handle), c.on(s)
 	r.Grid, r.Block, r.Shared = atLeastOne(g.Blocks), atLeastOne(g.Threads), g.Shared
 	out := c.table.Launch(r)
-	if c.blocking && out.OK() {
-		out = c.table.Call(shim.StreamSynchronize, c.handle, r.Stream, 0, 0, 0)
+	if out.OK() {
+		out = c.settle(r.Stream)
 	}
-	if err := c.check(out); err != nil {
-		return fmt.Errorf("kernel %q: %w", f.name, err)
+	err := c.check(out)
+	if err == nil || c.Lost() != nil && !c.blocking {
+		return err
 	}
-	return nil
+	return fmt.Errorf("kernel %q: %w", f.name, err)
+}
+
+// settle waits for a launch if TARN_LAUNCH_BLOCKING says so. In a capture there
+// is nothing to wait for, and asking would spoil it.
+func (c *Context) settle(stream uint64) shim.Out {
+	if !c.blocking {
+		return shim.Out{}
+	}
+	if out := c.table.Call(shim.IsCapturing, c.handle, stream, 0, 0, 0); !out.Missing {
+		if !out.OK() || CaptureStatus(out.Value) != NotCapturing {
+			return out
+		}
+	}
+	return c.table.Call(shim.StreamSynchronize, c.handle, stream, 0, 0, 0)
 }
 
 // atLeastOne leaves X as it is: a grid of no blocks is a mistake to report.

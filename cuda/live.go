@@ -16,11 +16,13 @@ const (
 	kindRange
 	kindPage
 	kindModule
+	kindGraph
+	kindExec
 	kinds
 )
 
 var kindNames = [kinds]string{"streams", "events", "allocations", "pinned allocations",
-	"address ranges", "pages", "modules"}
+	"address ranges", "pages", "modules", "graphs", "executable graphs"}
 
 // InUseError says what a context that is to be closed still has.
 type InUseError struct {

@@ -75,6 +75,9 @@ func (m *Module) Function(name string) (*Function, error) {
 	}
 	out := c.table.ModuleGetFunction(c.handle, m.handle, name)
 	if err := c.check(out); err != nil {
+		if c.Lost() != nil { // which is not the name's fault
+			return nil, err
+		}
 		return nil, fmt.Errorf("kernel %q: %w", name, err)
 	}
 	return &Function{context: c, handle: uintptr(out.Value), name: name}, nil
@@ -86,7 +89,52 @@ func (f *Function) Name() string { return f.name }
 // SetMaxShared lets a launch ask for up to bytes of dynamic shared memory,
 // where that is more than Device.SharedMemory; at most SharedMemoryOptIn.
 func (f *Function) SetMaxShared(bytes int) error {
-	const maxDynamicShared = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-	_, err := f.context.call(shim.FunctionSetAttribute, uint64(f.handle), maxDynamicShared, uint64(bytes), 0)
+	_, err := f.context.call(shim.FunctionSetAttribute, uint64(f.handle), attrMaxDynamicShared, uint64(bytes), 0)
 	return err
+}
+
+// Attributes are what a kernel became when it was compiled for its device.
+type Attributes struct {
+	MaxThreads int   // that a block may have: fewer than the device's where registers are short
+	Registers  int   // of a thread
+	Local      int64 // bytes of a thread, where registers are spilled to
+	Shared     int64 // bytes of a block, without the dynamic ones
+	Constant   int64 // bytes
+	MaxShared  int64 // bytes of dynamic shared memory that a launch may ask for; see SetMaxShared
+	PTX        int   // compute capability that the text was written for, 10 x major + minor
+	Binary     int   // compute capability of the machine code, 10 x major + minor
+}
+
+// The numbers of CUfunction_attribute.
+const (
+	attrFunctionThreads  = 0
+	attrStaticShared     = 1
+	attrConstant         = 2
+	attrLocal            = 3
+	attrRegisters        = 4
+	attrPTX              = 5
+	attrBinary           = 6
+	attrMaxDynamicShared = 8
+)
+
+// Attributes asks the driver what the kernel became.
+func (f *Function) Attributes() (Attributes, error) {
+	var first error
+	ask := func(attribute uint64) int64 {
+		if first != nil {
+			return 0
+		}
+		out, err := f.context.call(shim.FunctionGetAttribute, uint64(f.handle), attribute, 0, 0)
+		first = err
+		return int64(out.Value)
+	}
+	a := Attributes{
+		MaxThreads: int(ask(attrFunctionThreads)), Registers: int(ask(attrRegisters)),
+		Local: ask(attrLocal), Shared: ask(attrStaticShared), Constant: ask(attrConstant),
+		MaxShared: ask(attrMaxDynamicShared), PTX: int(ask(attrPTX)), Binary: int(ask(attrBinary)),
+	}
+	if first != nil {
+		return Attributes{}, first
+	}
+	return a, nil
 }

@@ -63,7 +63,15 @@ func open(name string) (*Library, error) {
 	if err != nil {
 		return nil, loadError(name, err)
 	}
-	return connect(name, lib)
+	return connect(name, lib.Symbol, lib.Close)
+}
+
+// NewLibrary is Open for a driver that is not a shared library, such as a
+// simulated one. resolve returns the address of the C function that has a
+// symbol of the driver API, or an error for one that there is not; the
+// functions must work until the program ends. The name is for messages.
+func NewLibrary(name string, resolve func(symbol string) (address uintptr, err error)) (*Library, error) {
+	return connect(name, resolve, nil)
 }
 
 // loadError quotes the system without the name that it tends to begin with.

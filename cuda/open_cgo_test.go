@@ -3,12 +3,17 @@
 package cuda
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"tarn/cuda/internal/dl"
+	"tarn/cuda/internal/shim"
 )
 
 func TestOpenFindsDevices(t *testing.T) {
@@ -33,6 +38,17 @@ func TestOpenWithoutOptionalFunction(t *testing.T) {
 	l, err := open(fakeDriver(t, "cuGetErrorName=absent"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"error names"}, l.Missing())
+}
+
+// Each feature can be missing, by any of its functions, and is off by name then.
+func TestOpenWithoutFeatures(t *testing.T) {
+	for symbol, feature := range map[string]string{"cuMemMap": "virtual memory", "cuLaunchHostFunc": "host functions",
+		"cuStreamBeginCapture_v2": "graphs", "cuGraphExecUpdate": "graph updates", "cuMemcpyPeerAsync": "peer access",
+		"cuMemPoolTrimTo": "stream-ordered pool"} {
+		l, err := open(fakeDriver(t, symbol+"=absent"))
+		require.NoError(t, err)
+		require.Equal(t, []string{feature}, l.Missing())
+	}
 }
 
 func TestOpenRefusesLibraries(t *testing.T) {
@@ -100,6 +116,35 @@ func TestOpenQuotesTheSystem(t *testing.T) {
 	require.NotEmpty(t, load.Reason)
 }
 
+// inChild is set in a process whose loader finds a broken driver: it reads where
+// to look when it starts.
+const inChild = "TARN_TEST_BROKEN_DRIVER"
+
+// What the loader finds first may be anything. It is an error, and no crash.
+func TestOpenFindsBrokenDrivers(t *testing.T) {
+	if os.Getenv(inChild) != "" {
+		fmt.Println(Probe())
+		return
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("the loader of this system keeps no search path for a child")
+	}
+	text := filepath.Join(t.TempDir(), libraryName)
+	require.NoError(t, os.WriteFile(text, []byte("this is no library\n"), 0o644))
+	for library, reason := range map[string]string{
+		text:                                   "file too short",
+		fakeDriver(t, "VERSION=11030"):         "the driver supports CUDA 11.3, Tarn needs 11.4 or newer",
+		fakeDriver(t, "cuLaunchKernel=absent"): "it has no cuLaunchKernel: ",
+	} {
+		child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		child.Env = append(os.Environ(), inChild+"=1", "LD_LIBRARY_PATH="+filepath.Dir(library))
+		out, err := child.CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Contains(t, string(out), "cuda: cannot use libcuda.so.1: ")
+		require.Contains(t, string(out), reason)
+	}
+}
+
 // RTLD_NOW: a library that cannot work is refused when it is opened, not when
 // it is called.
 func TestOpenResolvesAtOnce(t *testing.T) {
@@ -128,7 +173,28 @@ func TestDriver(t *testing.T) {
 			require.Equal(t, name, code.String())
 		}
 	}
+	requireSymbols(t)
 	c := openDevice(t, l, 0)
 	t.Logf("%v: %s, %v", c.Device(), c.Device().Name, c.Device().UUID)
 	exercise(t, c)
+}
+
+// requireSymbols asks the driver's library for every name of the table. A driver
+// may lack one that is newer or older than it is, and must have one of each
+// entry.
+func requireSymbols(t *testing.T) {
+	t.Helper()
+	lib, err := dl.Open(libraryName)
+	require.NoError(t, err)
+	for e := shim.Entry(0); shim.Names(e) != nil; e++ {
+		found := false
+		for _, name := range shim.Names(e) {
+			_, err := lib.Symbol(name)
+			found = found || err == nil
+			if err != nil {
+				t.Logf("%s: %v", name, err)
+			}
+		}
+		require.True(t, found, shim.Names(e))
+	}
 }

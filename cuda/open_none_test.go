@@ -21,7 +21,7 @@ func TestOpenWithoutLoader(t *testing.T) {
 	if runtime.GOOS == "linux" || runtime.GOOS == "darwin" {
 		require.Contains(t, err.Error(), "built without cgo")
 	}
-	_, err = connect("x", nil)
+	_, err = NewLibrary("x", nil)
 	require.ErrorIs(t, err, ErrNoLoader)
 }
 

@@ -14,17 +14,30 @@ func (c *Context) Priorities() (least, most int, err error) {
 // NewStream makes a stream. A priority out of the range of Priorities is taken
 // to its nearer end. The stream does not wait for the driver's default stream.
 func (c *Context) NewStream(priority int) (Stream, error) {
-	s, err := c.begin(kindStream, shim.StreamCreate, streamNonBlocking, uint64(priority), 0, 0)
-	return Stream(s), err
+	h, err := c.begin(kindStream, shim.StreamCreate, streamNonBlocking, uint64(priority), 0, 0)
+	if err != nil {
+		return 0, err
+	}
+	s := Stream(h)
+	c.streams.Store(s, nil)
+	return s, nil
 }
 
-// DestroyStream gives a stream back. It does not wait: work in it goes on. The
-// default stream goes with the context, and is refused here.
+// DestroyStream gives a stream back that NewStream made. It does not wait: work
+// in it goes on. All others are refused with [InvalidHandle]: the default stream
+// goes with the context, and a stream from elsewhere is its maker's.
 func (c *Context) DestroyStream(s Stream) error {
-	if s == 0 || s == c.stream {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	if _, ours := c.streams.LoadAndDelete(s); !ours {
 		return refuse(shim.StreamDestroy, InvalidHandle)
 	}
-	return c.end(kindStream, shim.StreamDestroy, uint64(s), 0)
+	err := c.end(kindStream, shim.StreamDestroy, uint64(s), 0)
+	if err != nil {
+		c.streams.Store(s, nil)
+	}
+	return err
 }
 
 // SyncStream waits for the work that is in the stream.

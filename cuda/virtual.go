@@ -58,7 +58,14 @@ func (c *Context) Map(p DevicePtr, size int64, pg Page) error {
 
 // SetAccess lets the device read and write a run of mapped pages.
 func (c *Context) SetAccess(p DevicePtr, size int64) error {
-	_, err := c.call(shim.SetAccess, uint64(p), uint64(size), uint64(c.device.handle), 0)
+	return c.SetAccessFrom(p, size, c.device)
+}
+
+// SetAccessFrom lets a device read and write a run of mapped pages, whichever
+// device they are of. Of another one it must be able to: see Device.CanAccess.
+// Devices that had access keep it.
+func (c *Context) SetAccessFrom(p DevicePtr, size int64, d *Device) error {
+	_, err := c.call(shim.SetAccess, uint64(p), uint64(size), uint64(d.handle), 0)
 	return err
 }
 

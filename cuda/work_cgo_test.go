@@ -3,7 +3,9 @@
 package cuda
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,6 +63,87 @@ func TestEvent(t *testing.T) {
 	requireCode(t, c.DestroyEvent(e), "cuEventDestroy", InvalidHandle)
 	requireCode(t, c.Record(0, s), "cuEventRecord", InvalidHandle)
 	require.NoError(t, c.DestroyStream(s))
+}
+
+// A stream from elsewhere does what ours do, and is not ours to destroy.
+func TestForeignStream(t *testing.T) {
+	c := openFake(t)
+	other, err := c.Device().Open() // the same primary context
+	require.NoError(t, err)
+	s, err := other.NewStream(0)
+	require.NoError(t, err)
+	p := alloc(t, c, 4)
+	require.NoError(t, c.Fill32(s, p, 7, 1))
+	require.NoError(t, c.SyncStream(s))
+	requireCode(t, c.DestroyStream(s), "cuStreamDestroy", InvalidHandle)
+	require.Zero(t, c.live[kindStream].Load())
+	require.NoError(t, other.DestroyStream(s))
+	require.NoError(t, other.Close())
+}
+
+func TestElapsed(t *testing.T) {
+	c := openFake(t)
+	var e [2]Event
+	for i := range e {
+		var err error
+		e[i], err = c.NewTimingEvent()
+		require.NoError(t, err)
+	}
+	_, err := c.Elapsed(e[0], e[1])
+	requireCode(t, err, "cuEventElapsedTime", InvalidHandle)
+	for i := range e {
+		require.NoError(t, c.Record(e[i], 0))
+	}
+	took, err := c.Elapsed(e[0], e[1])
+	require.NoError(t, err)
+	require.Equal(t, 500*time.Microsecond, took)
+	took, err = c.Elapsed(e[1], e[0])
+	require.NoError(t, err)
+	require.Equal(t, -500*time.Microsecond, took)
+
+	timeless, err := c.NewEvent()
+	require.NoError(t, err)
+	require.NoError(t, c.Record(timeless, 0))
+	_, err = c.Elapsed(e[0], timeless)
+	requireCode(t, err, "cuEventElapsedTime", InvalidHandle)
+	require.NoError(t, errors.Join(c.DestroyEvent(e[0]), c.DestroyEvent(e[1]), c.DestroyEvent(timeless)))
+}
+
+func TestCallHost(t *testing.T) {
+	c := openFake(t)
+	var order []int
+	for i := range 3 {
+		require.NoError(t, c.CallHost(0, func() { order = append(order, i) }))
+	}
+	require.NoError(t, c.SyncStream(0))
+	require.Equal(t, []int{0, 1, 2}, order)
+	requireCode(t, c.CallHost(0, nil), "cuLaunchHostFunc", InvalidValue)
+	requireCode(t, c.CallHost(4711, func() { t.Error("called") }), "cuStreamIsCapturing", InvalidHandle)
+	inject(t, shim.HostFunction, 1, 999)
+	requireCode(t, c.CallHost(0, func() { t.Error("called") }), "cuLaunchHostFunc", 999)
+}
+
+// A driver that can capture nothing has nothing to ask.
+func TestCallHostWithoutGraphs(t *testing.T) {
+	c := openFake(t, "cuGraphLaunch=absent")
+	called := false
+	require.NoError(t, c.CallHost(0, func() { called = true }))
+	require.True(t, called)
+	require.ErrorIs(t, c.BeginCapture(0), ErrNotSupported)
+}
+
+func TestAttributes(t *testing.T) {
+	c := openFake(t)
+	f := function(t, load(t, c), "scale")
+	require.NoError(t, f.SetMaxShared(64<<10))
+	a, err := f.Attributes()
+	require.NoError(t, err)
+	require.Equal(t, Attributes{MaxThreads: 1024, Registers: 24, Local: 32, Shared: 128, Constant: 64,
+		MaxShared: 64 << 10, PTX: 70, Binary: 75}, a)
+	inject(t, shim.FunctionGetAttribute, 3, 999)
+	a, err = f.Attributes()
+	requireCode(t, err, "cuFuncGetAttribute", 999)
+	require.Zero(t, a)
 }
 
 func TestModule(t *testing.T) {
@@ -178,5 +261,18 @@ func TestLaunchBlocking(t *testing.T) {
 	err := function(t, m, "fault").Prepare().Run(0, one)
 	require.ErrorIs(t, err, ErrDeviceLost)
 	require.ErrorContains(t, err, `kernel "fault": `)
+	require.NoError(t, c.Close())
+}
+
+// Without it a fault is not blamed on the launch that happens to notice it.
+func TestLaunchIsNotBlamed(t *testing.T) {
+	c := openFake(t)
+	m := load(t, c)
+	nothing := function(t, m, "nothing")
+	require.NoError(t, function(t, m, "fault").Prepare().Run(0, one))
+	err := nothing.Prepare().Run(0, one)
+	require.ErrorIs(t, err, ErrDeviceLost)
+	require.NotContains(t, err.Error(), "nothing")
+	require.ErrorContains(t, err, "with the fault in it or in earlier work")
 	require.NoError(t, c.Close())
 }

@@ -100,6 +100,10 @@ func (a *Allocator) freeAbandoned(handles []Handle) (n int, gained int64) {
 	if t == nil {
 		return n, 0
 	}
+	defer func() {
+		// What the pool refuses stays in the cache, where a release will try again.
+		_ = a.spillAll(t)
+	}()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, h := range handles[:n] {

@@ -36,9 +36,10 @@ type Config struct {
 // Allocator is a caching allocator over one upstream. Its methods may be
 // called from many goroutines. See the package documentation.
 type Allocator struct {
-	up    Upstream
-	props Props
-	cfg   Config
+	up      Upstream
+	ordered StreamOrdered // up as that; nil where it is none
+	props   Props
+	cfg     Config
 
 	policy    atomic.Pointer[policy]
 	directory atomic.Pointer[directory] // of the tables; stored with mu held
@@ -86,6 +87,9 @@ func New(up Upstream, cfg Config) (*Allocator, error) {
 		cfg.SoftBudget = softBudget
 	}
 	a := &Allocator{up: up, props: up.Props(), cfg: cfg}
+	if a.props.StreamOrdered {
+		a.ordered, a.props.StreamOrdered = up.(StreamOrdered)
+	}
 	p, err := newPolicy(&cfg, a.props, a.total)
 	if err != nil {
 		return nil, err
@@ -138,7 +142,11 @@ func (a *Allocator) alloc(p *Pool, d *directory, size int64, s cuda.Stream, tag 
 			return Block{}, err
 		}
 	}
-	r := a.policy.Load().request(size, tag)
+	rules := a.policy.Load()
+	r := rules.request(size, tag)
+	if rules.ordered && p == nil && !a.captures(s) {
+		r.order()
+	}
 	if h := a.history.Load(); h != nil && h.sample() {
 		r.stack = a.stacks.capture(h.Skip+1, h.Depth) // alloc is called by Alloc
 	}
@@ -211,13 +219,18 @@ func (a *Allocator) Free(h Handle, usedOn ...cuda.Stream) error {
 		t.mu.Unlock()
 		return a.handleError("Free", h, err)
 	}
+	slot := b.segment
+	ordered := t.ordered > 0 && t.segments[slot].ordered
 	t.end(h.index, b, stack)
 	t.give(h.index, b)
 	t.mu.Unlock()
+	if ordered {
+		err = a.spill(t, slot, slot+1)
+	}
 	if invariants.Enabled {
 		a.verify()
 	}
-	return nil
+	return err
 }
 
 // handleError says whose handle was refused. A closed allocator refuses none.
@@ -295,7 +308,7 @@ func (a *Allocator) EmptyCache() error {
 	a.drainAbandoned(true)
 	_, err := a.waitForUses()
 	_, failed := a.release(a.everybodys(), maxRequest, true)
-	return errors.Join(err, failed, a.releaseMemory(nil, nil))
+	return errors.Join(err, failed, a.releaseMemory(nil, nil), a.trimPool())
 }
 
 // Close gives all memory back to the upstream, after the parked blocks' work

@@ -94,6 +94,7 @@ type walk struct {
 	reserved [numPools]int64
 	clock    uint64
 	runs     [numPools]int64
+	ordered  int64 // segments
 	blocks   int
 	parked   int
 	inBin    map[uint32]bool
@@ -111,6 +112,9 @@ func (c *checker) table(t *table) {
 		}
 	}
 	for slot := range t.segments {
+		if t.segments[slot].ordered {
+			w.ordered++
+		}
 		if t.segments[slot].size > 0 {
 			c.segment(t, uint32(slot), w)
 		}
@@ -121,6 +125,7 @@ func (c *checker) table(t *table) {
 	if len(w.uses) > 0 {
 		c.fault("stream %#x: events wait for %d blocks that are not parked", t.stream, len(w.uses))
 	}
+	c.equalNamed(func() string { return fmt.Sprintf("stream %#x, segments of the device's own pool", t.stream) }, int64(t.ordered), w.ordered)
 	for p := range numPools {
 		c.equalNamed(func() string { return fmt.Sprintf("stream %#x, runs of the %v pool", t.stream, p) }, t.runs[p], w.runs[p])
 	}

@@ -37,6 +37,7 @@
 //	abandoned  the queue that cleanups of the Go runtime fill         abandon.go
 //	arena      pages: whose they are, what is mapped                  arena.go
 //	run        pages of a table: join, cut                            run.go
+//	ordered    requests that the device's own pool serves             ordered.go
 //	idle       up to which free a stream's work is known to be done   idle.go
 //	survey     finds the best window of pages for a request           plan.go
 //	haul       brings the pages of a window together                  haul.go, paged.go

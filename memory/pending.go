@@ -144,6 +144,13 @@ func (t *table) queue(s cuda.Stream) *useQueue {
 // waits for those that were parked when it was called. It returns the bytes
 // that became free.
 func (a *Allocator) drainUses(t *table, wait bool) (gained int64, err error) {
+	if gained, err = a.drainQueues(t, wait); gained > 0 {
+		err = errors.Join(err, a.spillAll(t))
+	}
+	return gained, err
+}
+
+func (a *Allocator) drainQueues(t *table, wait bool) (gained int64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for n := 0; n < len(t.queues) && t.parked > 0; n++ {

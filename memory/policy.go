@@ -67,10 +67,12 @@ func (p poolKind) String() string {
 // settings make a new one.
 type policy struct {
 	Settings
-	limit  int64 // of the bytes held; unlimited for none
-	paged  bool  // segments are runs of pages
-	rounds bool  // some sizes round up to more than minBlockSize
-	large  int64 // size of a segment that large requests share
+	limit int64 // of the bytes held; unlimited for none
+	paged bool  // segments are runs of pages
+	// requests go to the device's own pool; see ordered.go
+	ordered bool
+	rounds  bool  // some sizes round up to more than minBlockSize
+	large   int64 // size of a segment that large requests share
 	// reserved may go past the peak of live bytes by a share and at least by so many
 	pageSlack    float64
 	minPageSlack int64
@@ -92,12 +94,13 @@ func newPolicy(cfg *Config, props Props, total func() (int64, error)) (*policy, 
 	if p.MaxSplitSize > 0 {
 		p.whole = p.MaxSplitSize
 	}
-	p.paged = props.VirtualMemory && cfg.Settings.Expandable != ExpandableOff
+	p.ordered = cfg.Settings.Backend == asyncBackend && props.StreamOrdered
+	p.paged = props.VirtualMemory && cfg.Settings.Expandable != ExpandableOff && !p.ordered
 	if cfg.Settings.Expandable == ExpandableOn && !props.VirtualMemory {
 		slog.Warn("memory: a setting has no effect", "key", "expandable_segments", "device", props.Name,
 			"reason", "the device has no virtual memory")
 	}
-	if cfg.Settings.Backend == asyncBackend {
+	if cfg.Settings.Backend == asyncBackend && !p.ordered {
 		slog.Warn("memory: a setting has no effect", "key", "backend", "device", props.Name,
 			"reason", "the device has no pool of its own")
 	}
@@ -143,6 +146,7 @@ type request struct {
 	split   int64   // from so many bytes to spare on a block is cut
 	whole   int64   // blocks of this size or more count as oversize
 	stack   stackID // of the caller, where history is on
+	ordered bool    // the device's own pool serves it
 	ages    bool    // the search counts as a lookup, by which idle segments age
 	pool    poolKind
 	tag     Tag
@@ -181,6 +185,8 @@ func (p *policy) request(size int64, tag Tag) request {
 // getting their share.
 func (p *policy) growth(r *request) int64 {
 	switch {
+	case r.ordered:
+		return r.rounded
 	case r.pool == smallPool:
 		return smallSegment
 	case r.rounded < ownSegment && !p.paged && p.limit/limitShare >= p.large:

@@ -18,7 +18,7 @@ func (a *Allocator) grow(t *table, r request, size int64) (Block, error) {
 	if err := a.pledge(t, size); err != nil {
 		return Block{}, err
 	}
-	ptr, err := a.upstreamOf(t).Alloc(size)
+	ptr, err := a.takeUpstream(t, &r, size)
 	if err != nil {
 		a.mu.Lock()
 		a.pledged -= size
@@ -33,7 +33,7 @@ func (a *Allocator) grow(t *table, r request, size int64) (Block, error) {
 	if a.closed {
 		a.land()
 		a.mu.Unlock()
-		return Block{}, errors.Join(ErrClosed, a.upstreamOf(t).Free(ptr, size))
+		return Block{}, errors.Join(ErrClosed, a.returnUpstream(t, segment{base: ptr, size: size, ordered: r.ordered}))
 	}
 	a.counts.upstreamAllocs++
 	a.segments.add(r.pool, 1)
@@ -43,6 +43,9 @@ func (a *Allocator) grow(t *table, r request, size int64) (Block, error) {
 	if size >= r.whole {
 		t.segments[b.segment].oversize = true
 		a.oversize.add(1)
+	}
+	if r.ordered {
+		t.setOrdered(b.segment)
 	}
 	t.carve(i, b, &r)
 	a.land()
@@ -153,7 +156,7 @@ func (a *Allocator) giveBack(t *table, segments []segment) (gained int64, err er
 		return 0, nil
 	}
 	for _, s := range segments {
-		failed := a.upstreamOf(t).Free(s.base, s.size)
+		failed := a.returnUpstream(t, s)
 		a.mu.Lock()
 		if failed == nil {
 			gained += s.size

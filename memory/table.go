@@ -25,6 +25,7 @@ type table struct {
 	segments []segment       // slots; a vacant one has size 0
 	vacant   []uint32        // the vacant slots
 	runs     [numPools]int64 // segments that are runs of pages
+	ordered  int             // segments of the device's own pool
 
 	books books
 	tags  [maxTags]counter // requested bytes of active blocks
@@ -65,6 +66,7 @@ type segment struct {
 	stack stackID // of the request that it was taken upstream for, if it is known
 	arena *arena  // of a run; nil for a range from upstream
 
+	ordered   bool   // it is of the device's own pool
 	oversize  bool   // it was as large as what is not split when it was taken upstream
 	idleSince uint64 // the lookups when it became one free block; only while it is
 }
@@ -231,6 +233,9 @@ func (t *table) reattach(s segment) (uint32, *block) {
 	i, b := t.attach(s.base, s.size, s.pool, s.stack)
 	kept := &t.segments[b.segment]
 	kept.idleSince, kept.oversize = s.idleSince, s.oversize
+	if s.ordered {
+		t.setOrdered(b.segment)
+	}
 	return i, b
 }
 
@@ -241,6 +246,9 @@ func (t *table) detach(slot uint32) segment {
 	t.bins[s.pool].remove(&t.records, t.records.at(s.head))
 	t.records.put(s.head)
 	t.segments[slot] = segment{}
+	if s.ordered {
+		t.ordered--
+	}
 	t.vacant = append(t.vacant, slot)
 	return s
 }

@@ -70,6 +70,8 @@ type Props struct {
 	// their opposites work; Granularity is then the page size in bytes.
 	VirtualMemory bool
 	Granularity   int64
+	// StreamOrdered is set where the upstream is a [StreamOrdered] too.
+	StreamOrdered bool
 	// Asynchronous is set where a stream's work goes on after the call that
 	// queued it returned. Elsewhere events are always done.
 	Asynchronous bool

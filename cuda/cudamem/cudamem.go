@@ -1,5 +1,5 @@
 // Package cudamem is a CUDA device as a [memory.Upstream]: the driver's plain
-// allocations and, where it has them, its virtual-memory calls.
+// allocations and, where it has them, its virtual-memory calls and its own pool.
 //
 //	library, err := cuda.Open()
 //	device, err := library.Device(0)
@@ -28,8 +28,11 @@ type Upstream struct {
 	context *cuda.Context
 	props   memory.Props
 
+	pool  *cuda.Pool // nil where the driver has none
+	keeps sync.Once  // the pool was told to
+
 	mu    sync.Mutex
-	sizes map[cuda.DevicePtr]int64 // of plain allocations: the driver does not tell; guarded by mu
+	sizes map[cuda.DevicePtr]int64 // of allocations: the driver does not tell; guarded by mu
 }
 
 // New returns the device of a context as an upstream. The error is the driver's.
@@ -41,6 +44,11 @@ func New(c *cuda.Context) (*Upstream, error) {
 		u.props.VirtualMemory, u.props.Granularity = true, least
 	case !errors.Is(err, cuda.ErrNotSupported):
 		return nil, fmt.Errorf("cudamem: %s: page size: %w", c.Device(), err)
+	}
+	u.pool, err = c.Pool()
+	u.props.StreamOrdered = err == nil
+	if err != nil && !errors.Is(translate(err), memory.ErrNotSupported) {
+		return nil, fmt.Errorf("cudamem: %s: pool: %w", c.Device(), err)
 	}
 	return u, nil
 }
@@ -59,7 +67,7 @@ func translate(err error) error {
 		return err
 	case errors.As(err, &call) && call.Code == cuda.OutOfMemory:
 		return fmt.Errorf("%w: %w", memory.ErrUpstreamFull, err)
-	case errors.Is(err, cuda.ErrNotSupported):
+	case errors.Is(err, cuda.ErrNotSupported), call != nil && call.Code == cuda.NotSupported:
 		return fmt.Errorf("%w: %w", memory.ErrNotSupported, err)
 	}
 	return err
@@ -77,6 +85,11 @@ func (u *Upstream) Alloc(size int64) (cuda.DevicePtr, error) {
 
 // Free implements [memory.Upstream]. The driver waits for the device first.
 func (u *Upstream) Free(p cuda.DevicePtr, size int64) error {
+	return u.free(p, size, u.context.Free)
+}
+
+// free has the driver free what is remembered.
+func (u *Upstream) free(p cuda.DevicePtr, size int64, driver func(cuda.DevicePtr) error) error {
 	u.mu.Lock()
 	had, ok := u.sizes[p]
 	delete(u.sizes, p)
@@ -87,7 +100,7 @@ func (u *Upstream) Free(p cuda.DevicePtr, size int64) error {
 		}
 		return fmt.Errorf("cudamem: %s: free %d bytes at %#x, where %d are allocated", u.props.Name, size, uintptr(p), had)
 	}
-	err := u.context.Free(p)
+	err := driver(p)
 	if err != nil {
 		u.remember(p, size)
 	}

@@ -100,23 +100,74 @@ func (s streams) WaitEvent(n cuda.Stream, e cuda.Event) error {
 	return s.Upstream.WaitEvent(s.handles[n], e)
 }
 
+func (s streams) AllocAsync(size int64, n cuda.Stream) (cuda.DevicePtr, error) {
+	return s.Upstream.AllocAsync(size, s.handles[n])
+}
+
+func (s streams) FreeAsync(p cuda.DevicePtr, size int64, n cuda.Stream) error {
+	return s.Upstream.FreeAsync(p, size, s.handles[n])
+}
+
 func TestUpstream(t *testing.T) {
 	memorytest.TestUpstream(t, func(t *testing.T) memory.Upstream { return openStreams(t) })
 }
 
-// TestAllocator runs the allocator's suite over the driver's calls, by pages and
-// by segments.
+// TestAllocator runs the allocator's suite over the driver's calls: by pages, by
+// segments, and by the driver's own pool.
 func TestAllocator(t *testing.T) {
-	for name, expandable := range map[string]memory.Expandable{"pages": memory.ExpandableAuto, "segments": memory.ExpandableOff} {
+	for name, settings := range map[string]memory.Settings{
+		"pages": {}, "segments": {Expandable: memory.ExpandableOff}, "pool": {Backend: "cudaMallocAsync"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			memorytest.TestAllocator(t, func(t *testing.T) memorytest.Target {
 				up := openStreams(t)
-				a, err := memory.New(up, memory.Config{NoBackgroundGC: true, Settings: memory.Settings{Expandable: expandable}})
+				a, err := memory.New(up, memory.Config{NoBackgroundGC: true, Settings: settings})
 				require.NoError(t, err)
 				return memorytest.Target{Allocator: a, Upstream: up, Readable: true}
 			})
 		})
 	}
+}
+
+// TestBackend has the driver's pool serve an allocator.
+func TestBackend(t *testing.T) {
+	c, u := open(t)
+	pool, err := c.Pool()
+	require.NoError(t, err)
+	a, err := memory.New(u, memory.Config{NoBackgroundGC: true, Settings: memory.Settings{Backend: "cudaMallocAsync"}})
+	require.NoError(t, err)
+	used := func(want int64) {
+		t.Helper()
+		bytes, _, err := pool.Used()
+		require.NoError(t, err)
+		assert.Equal(t, want, bytes)
+		assert.Equal(t, want, a.Stats().ReservedBytes.All.Current)
+		assert.NoError(t, a.Check())
+	}
+	b, err := a.Alloc(1000, 0, memory.Untagged)
+	require.NoError(t, err)
+	big, err := a.Alloc(30<<20, 0, memory.Untagged)
+	require.NoError(t, err)
+	used(1024 + 30<<20)
+	require.NoError(t, c.Fill8(0, big.Ptr, 1, big.Size))
+	require.NoError(t, a.Free(b.Handle))
+	used(30 << 20)
+	require.NoError(t, a.Free(big.Handle))
+	used(0)
+	kept, _, err := pool.Reserved()
+	require.NoError(t, err)
+	assert.Positive(t, kept, "the driver's cache")
+	require.NoError(t, a.EmptyCache())
+	kept, _, err = pool.Reserved()
+	require.NoError(t, err)
+	assert.Zero(t, kept)
+
+	_, total, err := u.MemInfo()
+	require.NoError(t, err)
+	_, err = a.Alloc(total+1, 0, memory.Untagged)
+	var oom *memory.OutOfMemoryError
+	require.ErrorAs(t, err, &oom)
+	require.NoError(t, a.Close())
 }
 
 func TestFullIsFull(t *testing.T) {
@@ -134,6 +185,6 @@ func TestProps(t *testing.T) {
 	_, u := open(t)
 	p := u.Props()
 	assert.Equal(t, "cuda:0", p.Name)
-	assert.True(t, p.VirtualMemory && p.Asynchronous)
+	assert.True(t, p.VirtualMemory && p.Asynchronous && p.StreamOrdered)
 	assert.Positive(t, p.Granularity)
 }

@@ -66,6 +66,7 @@ int enter(const char *symbol, int context) {
 }
 
 void leave(void) { pthread_mutex_unlock(&lock); }
+void again(void) { pthread_mutex_lock(&lock); }
 int device_now(void) { return current - 1; }
 void lose(int code) { lost[current - 1] = code; }
 
@@ -177,6 +178,7 @@ PLAIN(cuDevicePrimaryCtxRelease_v2, (int device), {
 	if (!known(device) || !retained[device]) code = 201;
 	else if (--retained[device] == 0) {
 		lost[device] = 0;
+		forget(device);
 		for (int i = 0; i < high; i++)
 			if (things[i].device == device && things[i].kind != PAGE) drop(&things[i]);
 	}
@@ -194,8 +196,6 @@ PLAIN(cuCtxSetCurrent, (uintptr_t context), {
 	else current = device + 1;
 })
 #endif
-
-CALL(cuCtxSynchronize, (void), {})
 
 CALL(cuCtxGetStreamPriorityRange, (int *least, int *greatest), {
 	*least = 0;

@@ -9,9 +9,9 @@
 
 #define GRANULE ((size_t)2 << 20)
 
-static size_t used(int device) {
-	size_t sum = 0;
-	for (struct thing *t = NULL; (t = each(t, ALLOCATION));) sum += t->device == device ? t->size : 0;
+size_t used(int device) {
+	size_t sum = pooled(device);
+	for (struct thing *t = NULL; (t = each(t, ALLOCATION));) sum += t->device == device && !t->owner ? t->size : 0;
 	for (struct thing *t = NULL; (t = each(t, PAGE));) sum += t->device == device ? t->size : 0;
 	return sum;
 }
@@ -32,7 +32,7 @@ static struct thing *mapped(uintptr_t p) {
 static int covered(uintptr_t p, size_t size, int whole, int access) {
 	for (uintptr_t at = p; at < p + size;) {
 		struct thing *t = mapped(at);
-		if (!t || t->access < access) return 0;
+		if (!t || (t->access & access) != access) return 0;
 		if (whole && (t->id != at || t->size > p + size - at)) return 0;
 		at = t->id + t->size;
 	}
@@ -42,8 +42,8 @@ static int covered(uintptr_t p, size_t size, int whole, int access) {
 int usable(uintptr_t p, size_t size) {
 	if (size == 0) return 1;
 	for (struct thing *t = NULL; (t = each(t, ALLOCATION));)
-		if (t->device == device_now() && inside(p, size, t)) return 1;
-	return covered(p, size, 0, 1);
+		if ((t->device == device_now() || peer(t->device)) && inside(p, size, t)) return 1;
+	return covered(p, size, 0, 1 << device_now());
 }
 
 CALL(cuMemGetInfo_v2, (size_t *free, size_t *total), {
@@ -61,7 +61,7 @@ CALL(cuMemAlloc_v2, (uintptr_t *p, size_t size), {
 
 CALL(cuMemFree_v2, (uintptr_t p), {
 	struct thing *t = mine(ALLOCATION, p);
-	if (!t) code = 1;
+	if (!t || t->owner) code = 1;
 	else {
 		drop(t);
 		free((void *)p);
@@ -70,33 +70,28 @@ CALL(cuMemFree_v2, (uintptr_t p), {
 
 // Host memory may be any; it is up to the caller when to touch it again.
 CALL(cuMemcpyHtoDAsync_v2, (uintptr_t to, const void *from, size_t size, uintptr_t stream), {
-	if (!mine(STREAM, stream)) code = 400;
-	else if (!usable(to, size)) code = 1;
-	else memcpy((void *)to, from, size);
+	struct work w = {.what = COPY, .to = to, .from = (uintptr_t)from, .size = size};
+	code = !mine(STREAM, stream) || usable(to, size) ? submit(stream, &w) : 1;
 })
 
 CALL(cuMemcpyDtoHAsync_v2, (void *to, uintptr_t from, size_t size, uintptr_t stream), {
-	if (!mine(STREAM, stream)) code = 400;
-	else if (!usable(from, size)) code = 1;
-	else memcpy(to, (const void *)from, size);
+	struct work w = {.what = COPY, .to = (uintptr_t)to, .from = from, .size = size};
+	code = !mine(STREAM, stream) || usable(from, size) ? submit(stream, &w) : 1;
 })
 
 CALL(cuMemcpyDtoDAsync_v2, (uintptr_t to, uintptr_t from, size_t size, uintptr_t stream), {
-	if (!mine(STREAM, stream)) code = 400;
-	else if (!usable(to, size) || !usable(from, size)) code = 1;
-	else memcpy((void *)to, (const void *)from, size);
+	struct work w = {.what = COPY, .to = to, .from = from, .size = size};
+	code = !mine(STREAM, stream) || (usable(to, size) && usable(from, size)) ? submit(stream, &w) : 1;
 })
 
 CALL(cuMemsetD8Async, (uintptr_t to, unsigned char value, size_t count, uintptr_t stream), {
-	if (!mine(STREAM, stream)) code = 400;
-	else if (!usable(to, count)) code = 1;
-	else memset((void *)to, value, count);
+	struct work w = {.what = FILL8, .to = to, .size = count, .value = value};
+	code = !mine(STREAM, stream) || usable(to, count) ? submit(stream, &w) : 1;
 })
 
 CALL(cuMemsetD32Async, (uintptr_t to, unsigned int value, size_t count, uintptr_t stream), {
-	if (!mine(STREAM, stream)) code = 400;
-	else if (to % 4 || !usable(to, 4 * count)) code = 1;
-	else for (size_t i = 0; i < count; i++) ((unsigned int *)to)[i] = value;
+	struct work w = {.what = FILL32, .to = to, .size = count, .value = value};
+	code = !mine(STREAM, stream) || (to % 4 == 0 && usable(to, 4 * count)) ? submit(stream, &w) : 1;
 })
 
 CALL(cuMemHostAlloc, (void **p, size_t size, unsigned int flags), {
@@ -206,9 +201,9 @@ CALL(cuMemMap, (uintptr_t p, size_t size, size_t offset, uint64_t page, unsigned
 })
 
 CALL(cuMemSetAccess, (uintptr_t p, size_t size, const int *who, size_t count), {
-	if (count != 1 || who[0] != 1 || who[1] != device_now() || who[2] != 3 || !covered(p, size, 1, 0)) code = 1;
+	if (count != 1 || who[0] != 1 || who[1] < 0 || who[1] >= COUNT || who[2] != 3 || !covered(p, size, 1, 0)) code = 1;
 	else if (mprotect((void *)p, size, PROT_READ | PROT_WRITE)) abort();
-	else for (uintptr_t at = p; at < p + size; at += mapped(at)->size) mapped(at)->access = 1;
+	else for (uintptr_t at = p; at < p + size; at += mapped(at)->size) mapped(at)->access |= 1 << who[1];
 })
 
 CALL(cuMemUnmap, (uintptr_t p, size_t size), {

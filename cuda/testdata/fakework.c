@@ -20,25 +20,31 @@ static int destroyed(enum kind kind, uintptr_t id) {
 }
 
 CALL(cuStreamDestroy_v2, (uintptr_t stream), { code = destroyed(STREAM, stream); })
-CALL(cuStreamSynchronize, (uintptr_t stream), { code = mine(STREAM, stream) ? 0 : 400; })
-CALL(cuStreamQuery, (uintptr_t stream), { code = mine(STREAM, stream) ? 0 : 400; })
-
-CALL(cuStreamWaitEvent, (uintptr_t stream, uintptr_t event, unsigned int flags), {
-	code = mine(STREAM, stream) && find(EVENT, event) && !flags ? 0 : 400;
-})
+CALL(cuStreamSynchronize, (uintptr_t stream), { code = awaitable(stream); })
+CALL(cuStreamQuery, (uintptr_t stream), { code = awaitable(stream); })
 
 CALL(cuEventCreate, (uintptr_t *event, unsigned int flags), {
-	if (flags != 2) code = 1; // DISABLE_TIMING
-	else *event = add(EVENT, 0, 0);
+	if (flags & ~2u) code = 1; // DISABLE_TIMING
+	else mine(EVENT, *event = add(EVENT, 0, 0))->named = flags == 0;
 })
 
-CALL(cuEventRecord, (uintptr_t event, uintptr_t stream), {
-	code = mine(EVENT, event) && mine(STREAM, stream) ? 0 : 400;
-})
+static int settled(uintptr_t event) {
+	struct thing *e = mine(EVENT, event);
+	return !e ? 400 : e->capture ? 907 : 0;
+}
 
-CALL(cuEventQuery, (uintptr_t event), { code = mine(EVENT, event) ? 0 : 400; })
-CALL(cuEventSynchronize, (uintptr_t event), { code = mine(EVENT, event) ? 0 : 400; })
+CALL(cuEventQuery, (uintptr_t event), { code = settled(event); })
+CALL(cuEventSynchronize, (uintptr_t event), { code = settled(event); })
 CALL(cuEventDestroy_v2, (uintptr_t event), { code = destroyed(EVENT, event); })
+
+// From one record to the next of the whole driver it is half a millisecond.
+CALL(cuEventElapsedTime, (float *milliseconds, uintptr_t from, uintptr_t to), {
+	struct thing *a = mine(EVENT, from);
+	struct thing *b = mine(EVENT, to);
+	if (!a || !b || !a->named || !b->named || !a->moment || !b->moment) code = 400;
+	else if (a->capture || b->capture) code = 907;
+	else *milliseconds = 0.5f * (float)((double)b->moment - (double)a->moment);
+})
 
 // parameters returns how many bytes a kernel's parameters take, as its text
 // declares them up to the closing parenthesis.
@@ -95,16 +101,24 @@ CALL(cuFuncSetAttribute, (uintptr_t function, int attribute, int value), {
 	else f->access = value;
 })
 
+CALL(cuFuncGetAttribute, (int *value, int attribute, uintptr_t function), {
+	static const int values[] = {1024, 128, 64, 32, 24, 70, 75, 0};
+	struct thing *f = mine(FUNCTION, function);
+	if (!f) code = 400;
+	else if (attribute < 0 || attribute > 8) code = 1;
+	else *value = attribute < 8 ? values[attribute] : f->access;
+})
+
 // run is the kernel, by its name. A fault shows at the next call.
-static inline void run(const struct thing *f, const unsigned char *args) {
-	if (strcmp(f->name, "fault") == 0) lose(700);
-	if (strcmp(f->name, "scale") != 0) return;
+void run(const struct work *w) {
+	if (strcmp(w->kernel, "fault") == 0) lose(700);
+	if (strcmp(w->kernel, "scale") != 0) return;
 	float *p;
 	uint32_t n;
 	float by;
-	memcpy(&p, args, 8);
-	memcpy(&n, args + 8, 4);
-	memcpy(&by, args + 12, 4);
+	memcpy(&p, w->args, 8);
+	memcpy(&n, w->args + 8, 4);
+	memcpy(&by, w->args + 12, 4);
 	if (!usable((uintptr_t)p, n * sizeof *p)) {
 		lose(700);
 		return;
@@ -118,12 +132,17 @@ int cuLaunchKernel(void) { return 0; }
 CALL(cuLaunchKernel, (uintptr_t function, unsigned int gx, unsigned int gy, unsigned int gz,
 	unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, uintptr_t stream,
 	void **list, void **extra), {
+	struct work w = {.what = LAUNCH};
 	struct thing *f = mine(FUNCTION, function);
 	size_t dynamic = f && f->access ? f->access : 48 << 10;
 	if (!f || !mine(STREAM, stream)) code = 400;
 	else if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || shared > dynamic) code = 1;
 	else if (list || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4]) code = 1;
-	else if (*(size_t *)extra[3] != f->size) code = 1;
-	else run(f, extra[1]);
+	else if (*(size_t *)extra[3] != f->size || f->size > sizeof w.args) code = 1;
+	else {
+		memcpy(w.kernel, f->name, sizeof w.kernel);
+		memcpy(w.args, extra[1], f->size);
+		code = submit(stream, &w);
+	}
 })
 #endif

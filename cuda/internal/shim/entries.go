@@ -51,6 +51,28 @@ const (
 	ModuleUnload
 	ModuleGetFunction
 	FunctionSetAttribute
+	FunctionGetAttribute
+	EventElapsed
+	HostFunction
+	BeginCapture
+	EndCapture
+	IsCapturing
+	GraphNodes
+	GraphDestroy
+	GraphInstantiate
+	GraphLaunch
+	ExecDestroy
+	ExecUpdate
+	CanAccessPeer
+	EnablePeer
+	DisablePeer
+	CopyPeer
+	DefaultPool
+	PoolSetAttribute
+	PoolGetAttribute
+	PoolTrim
+	AllocAsync
+	FreeAsync
 	LaunchKernel
 )
 
@@ -67,7 +89,13 @@ var ops = [...]string{
 	"cuMemsetD8Async", "cuMemsetD32Async", "cuMemHostAlloc", "cuMemFreeHost",
 	"cuMemGetAllocationGranularity", "cuMemAddressReserve", "cuMemAddressFree", "cuMemCreate", "cuMemRelease",
 	"cuMemMap", "cuMemUnmap", "cuMemSetAccess",
-	"cuModuleLoadDataEx", "cuModuleUnload", "cuModuleGetFunction", "cuFuncSetAttribute", "cuLaunchKernel",
+	"cuModuleLoadDataEx", "cuModuleUnload", "cuModuleGetFunction", "cuFuncSetAttribute", "cuFuncGetAttribute",
+	"cuEventElapsedTime", "cuLaunchHostFunc",
+	"cuStreamBeginCapture", "cuStreamEndCapture", "cuStreamIsCapturing", "cuGraphGetNodes", "cuGraphDestroy",
+	"cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuGraphExecDestroy", "cuGraphExecUpdate",
+	"cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess", "cuCtxDisablePeerAccess", "cuMemcpyPeerAsync",
+	"cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute", "cuMemPoolGetAttribute", "cuMemPoolTrimTo",
+	"cuMemAllocAsync", "cuMemFreeAsync", "cuLaunchKernel",
 }
 
 // Op returns the driver's name of the function.

@@ -95,7 +95,7 @@ struct tarn_out tarn_call(const struct tarn_cuda *t, int entry, tarn_handle cont
 		return o;
 	}
 	case TARN_release: o.code = t->release(a); break;
-	case TARN_map: o.code = t->map(a, b, 0, c, 0); break;
+	case TARN_map: o.code = t->map(a, b, d, c, 0); break;
 	case TARN_unmap: o.code = t->unmap(a, b); break;
 	case TARN_set_access: {
 		struct tarn_access who = {.location = {.type = 1, .id = c}, .flags = 3};
@@ -104,6 +104,41 @@ struct tarn_out tarn_call(const struct tarn_cuda *t, int entry, tarn_handle cont
 	}
 	case TARN_module_unload: o.code = t->module_unload(a); break;
 	case TARN_function_set_attribute: o.code = t->function_set_attribute(a, b, c); break;
+	case TARN_function_get_attribute: o.code = t->function_get_attribute(&i, b, a); break;
+	case TARN_event_elapsed: {
+		float milliseconds = 0;
+		uint32_t bits;
+		o.code = t->event_elapsed(&milliseconds, a, b);
+		memcpy(&bits, &milliseconds, sizeof bits);
+		m = bits;
+		break;
+	}
+	case TARN_begin_capture: o.code = t->begin_capture(a, b); break;
+	case TARN_end_capture: o.code = t->end_capture(a, &p); break;
+	case TARN_is_capturing: o.code = t->is_capturing(a, &i); break;
+	case TARN_graph_nodes: o.code = t->graph_nodes(a, NULL, &m); break;
+	case TARN_graph_destroy: o.code = t->graph_destroy(a); break;
+	case TARN_graph_instantiate: o.code = t->graph_instantiate(&p, a, 0); break;
+	case TARN_graph_launch: o.code = t->graph_launch(a, b); break;
+	case TARN_exec_destroy: o.code = t->exec_destroy(a); break;
+	case TARN_exec_update: {
+		tarn_handle node = 0;
+		o.code = t->exec_update(a, b, &node, &i);
+		break;
+	}
+	case TARN_can_access_peer: o.code = t->can_access_peer(&i, a, b); break;
+	case TARN_enable_peer: o.code = t->enable_peer(a, 0); break;
+	case TARN_disable_peer: o.code = t->disable_peer(a); break;
+	case TARN_default_pool: o.code = t->default_pool(&p, a); break;
+	case TARN_pool_set_attribute: {
+		uint64_t value = c;
+		o.code = t->pool_set_attribute(a, b, &value);
+		break;
+	}
+	case TARN_pool_get_attribute: o.code = t->pool_get_attribute(a, b, &o.value); return o;
+	case TARN_pool_trim: o.code = t->pool_trim(a, b); break;
+	case TARN_alloc_async: o.code = t->alloc_async(&p, a, b); break;
+	case TARN_free_async: o.code = t->free_async(a, b); break;
 	default: o.missing = 1; // it takes more than numbers
 	}
 	// An entry puts out one kind of number or one pair; the others are 0.
@@ -121,6 +156,26 @@ struct tarn_out tarn_copy_wait(const struct tarn_cuda *t, int entry, tarn_handle
 	if (o.code != 0) return o;
 	o.entry = TARN_stream_synchronize;
 	o.code = t->stream_synchronize(stream);
+	return o;
+}
+
+struct tarn_out tarn_copy_peer(const struct tarn_cuda *t, tarn_handle context, tarn_address to,
+	tarn_handle to_context, tarn_address from, tarn_handle from_context, size_t size, tarn_handle stream) {
+	struct tarn_out o;
+	if (!begin(t, TARN_copy_peer, context, &o)) return o;
+	o.code = t->copy_peer(to, to_context, from, from_context, size, stream);
+	return o;
+}
+
+extern void tarn_run_host_function(uintptr_t function);
+
+static void run_host_function(void *function) { tarn_run_host_function((uintptr_t)function); }
+
+struct tarn_out tarn_host_function(const struct tarn_cuda *t, tarn_handle context,
+	tarn_handle stream, uintptr_t function) {
+	struct tarn_out o;
+	if (!begin(t, TARN_host_function, context, &o)) return o;
+	o.code = t->host_function(stream, run_host_function, (void *)function);
 	return o;
 }
 

@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"fmt"
+	"runtime/cgo"
 	"slices"
 	"strings"
 	"unsafe"
@@ -99,6 +100,31 @@ func (t *Table) Call(e Entry, context uintptr, a, b, c, d uint64) Out {
 func (t *Table) CopyWait(e Entry, context, device uintptr, host []byte, stream uintptr) Out {
 	return out(C.tarn_copy_wait(t.c, C.int(e), C.tarn_handle(context), C.tarn_address(device),
 		unsafe.Pointer(&host[0]), C.size_t(len(host)), C.tarn_handle(stream)))
+}
+
+// CopyPeer copies between the memory of two contexts, in a stream of context.
+func (t *Table) CopyPeer(context, to, toContext, from, fromContext uintptr, size int64, stream uintptr) Out {
+	return out(C.tarn_copy_peer(t.c, C.tarn_handle(context), C.tarn_address(to), C.tarn_handle(toContext),
+		C.tarn_address(from), C.tarn_handle(fromContext), C.size_t(size), C.tarn_handle(stream)))
+}
+
+// CallHost queues a call of f in a stream. f runs once, on a thread of the
+// driver, and not at all if the call fails or the device is lost before.
+func (t *Table) CallHost(context, stream uintptr, f func()) Out {
+	h := cgo.NewHandle(f)
+	o := out(C.tarn_host_function(t.c, C.tarn_handle(context), C.tarn_handle(stream), C.uintptr_t(h)))
+	if !o.OK() {
+		h.Delete()
+	}
+	return o
+}
+
+//export tarn_run_host_function
+func tarn_run_host_function(function C.uintptr_t) {
+	h := cgo.Handle(function)
+	f := h.Value().(func())
+	h.Delete()
+	f()
 }
 
 // DeviceText is DeviceGetName or DeviceGetUUID into text, which for the latter

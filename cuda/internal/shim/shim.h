@@ -98,6 +98,41 @@ struct tarn_access {
 	  "cuModuleGetFunction")                                                                \
 	X(function_set_attribute, (tarn_handle function, int attribute, int value), "",         \
 	  "cuFuncSetAttribute")                                                                 \
+	X(function_get_attribute, (int *value, int attribute, tarn_handle function), "",        \
+	  "cuFuncGetAttribute")                                                                 \
+	X(event_elapsed, (float *milliseconds, tarn_handle from, tarn_handle to), "",           \
+	  "cuEventElapsedTime")                                                                 \
+	X(host_function, (tarn_handle stream, void (*function)(void *), void *data), "host functions", \
+	  "cuLaunchHostFunc")                                                                   \
+	X(begin_capture, (tarn_handle stream, int mode), "graphs", "cuStreamBeginCapture_v2")   \
+	X(end_capture, (tarn_handle stream, tarn_handle *graph), "graphs", "cuStreamEndCapture") \
+	X(is_capturing, (tarn_handle stream, int *status), "graphs", "cuStreamIsCapturing")     \
+	X(graph_nodes, (tarn_handle graph, tarn_handle *nodes, size_t *count), "graphs",        \
+	  "cuGraphGetNodes")                                                                    \
+	X(graph_destroy, (tarn_handle graph), "graphs", "cuGraphDestroy")                       \
+	X(graph_instantiate, (tarn_handle *exec, tarn_handle graph, unsigned long long flags),  \
+	  "graphs", "cuGraphInstantiateWithFlags")                                              \
+	X(graph_launch, (tarn_handle exec, tarn_handle stream), "graphs", "cuGraphLaunch")      \
+	X(exec_destroy, (tarn_handle exec), "graphs", "cuGraphExecDestroy")                     \
+	X(exec_update, (tarn_handle exec, tarn_handle graph, tarn_handle *node, int *result),   \
+	  "graph updates", "cuGraphExecUpdate")                                                 \
+	X(can_access_peer, (int *can, int device, int peer), "peer access", "cuDeviceCanAccessPeer") \
+	X(enable_peer, (tarn_handle peer, unsigned int flags), "peer access",                   \
+	  "cuCtxEnablePeerAccess")                                                              \
+	X(disable_peer, (tarn_handle peer), "peer access", "cuCtxDisablePeerAccess")            \
+	X(copy_peer, (tarn_address to, tarn_handle to_context, tarn_address from,               \
+	  tarn_handle from_context, size_t size, tarn_handle stream), "peer access",            \
+	  "cuMemcpyPeerAsync")                                                                  \
+	X(default_pool, (tarn_handle *pool, int device), "stream-ordered pool",                 \
+	  "cuDeviceGetDefaultMemPool")                                                          \
+	X(pool_set_attribute, (tarn_handle pool, int attribute, void *value), "stream-ordered pool", \
+	  "cuMemPoolSetAttribute")                                                              \
+	X(pool_get_attribute, (tarn_handle pool, int attribute, void *value), "stream-ordered pool", \
+	  "cuMemPoolGetAttribute")                                                              \
+	X(pool_trim, (tarn_handle pool, size_t keep), "stream-ordered pool", "cuMemPoolTrimTo") \
+	X(alloc_async, (tarn_address *p, size_t size, tarn_handle stream), "stream-ordered pool", \
+	  "cuMemAllocAsync")                                                                    \
+	X(free_async, (tarn_address p, tarn_handle stream), "stream-ordered pool", "cuMemFreeAsync") \
 	X(launch_kernel, (tarn_handle function, unsigned int grid_x, unsigned int grid_y,       \
 	  unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z, \
 	  unsigned int shared, tarn_handle stream, void **parameters, void **extra), "",        \
@@ -149,6 +184,12 @@ struct tarn_out tarn_call(const struct tarn_cuda *t, int entry, tarn_handle cont
 // that it is safe with memory that the driver may not keep.
 struct tarn_out tarn_copy_wait(const struct tarn_cuda *t, int entry, tarn_handle context,
 	tarn_address device, void *host, size_t size, tarn_handle stream);
+// tarn_copy_peer is copy_peer.
+struct tarn_out tarn_copy_peer(const struct tarn_cuda *t, tarn_handle context, tarn_address to,
+	tarn_handle to_context, tarn_address from, tarn_handle from_context, size_t size, tarn_handle stream);
+// tarn_host_function queues a call of tarn_run_host_function in Go.
+struct tarn_out tarn_host_function(const struct tarn_cuda *t, tarn_handle context,
+	tarn_handle stream, uintptr_t function);
 // tarn_device_text is device_get_name, or device_get_uuid into 16 bytes.
 struct tarn_out tarn_device_text(const struct tarn_cuda *t, int entry, int device, void *text, int size);
 // tarn_module_load leaves the compiler's complaints in log, ended by a NUL.

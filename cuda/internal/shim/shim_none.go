@@ -18,6 +18,12 @@ func (*Table) Call(e Entry, _ uintptr, _, _, _, _ uint64) Out { return none(e) }
 // CopyWait copies nothing.
 func (*Table) CopyWait(e Entry, _, _ uintptr, _ []byte, _ uintptr) Out { return none(e) }
 
+// CopyPeer copies nothing.
+func (*Table) CopyPeer(_, _, _, _, _ uintptr, _ int64, _ uintptr) Out { return none(CopyPeer) }
+
+// CallHost calls nothing.
+func (*Table) CallHost(_, _ uintptr, _ func()) Out { return none(HostFunction) }
+
 // DeviceText finds nothing.
 func (*Table) DeviceText(e Entry, _ int, _ []byte) Out { return none(e) }
 

@@ -47,7 +47,8 @@ func TestFillDemandsMandatoryEntries(t *testing.T) {
 		require.ErrorIs(t, err, errMissing)
 		require.EqualError(t, err, fmt.Sprintf("it has no %s: no %s: not here", strings.Join(names, " or "), names[0]))
 	}
-	require.Equal(t, len(ops)-8-2, mandatory, "all but virtual memory, names and UUIDs")
+	optional := 8 + 2 + 1 + 8 + 1 + 4 + 6
+	require.Equal(t, len(ops)-optional, mandatory, "all but virtual memory, names and UUIDs, host functions, graphs, their updates, peers, pools")
 }
 
 func TestFillSwitchesFeaturesOff(t *testing.T) {
