@@ -12,14 +12,16 @@ type layer struct {
 // layers is the dependency picture of ARCHITECTURE.md. The first layer that
 // matches a package counts.
 var layers = []layer{
+	{from: "internal/gpureport", may: []string{"nn", "tensor", "memory", "kernels/...", "cuda", "cuda/cudasim"}}, // a program
 	{from: "internal/..."},
 	{from: "cuda/internal/...", may: []string{"cuda/internal/..."}},
 	{from: "cuda/cudamem/...", may: []string{"cuda/...", "memory"}, test: []string{"memory/..."}},
 	{from: "cuda/cudasim/ptx/..."}, // knows PTX and no driver
+	{from: "cuda/cudasim/...", may: []string{"cuda/..."}, test: []string{"memory", "memory/..."}},
 	{from: "cuda/...", may: []string{"cuda/..."}},
 	{from: "memory/...", may: []string{"memory/...", "cuda"}},
-	{from: "kernels/...", may: []string{"kernels/...", "cuda"}},
-	{from: "tensor/...", may: []string{"tensor/...", "memory/...", "kernels/...", "cuda", "cuda/cudamem"}},
+	{from: "kernels/...", may: []string{"kernels/...", "cuda"}, test: []string{"cuda/cudasim"}},
+	{from: "tensor/...", may: []string{"tensor/...", "memory/...", "kernels/...", "cuda", "cuda/cudamem"}, test: []string{"cuda/cudasim"}},
 	{from: "nn/...", may: []string{"nn/...", "tensor/..."}, test: []string{"memory/...", "kernels/...", "cuda/..."}},
 	{from: "examples/...", may: []string{"examples/...", "nn/...", "tensor/...", "memory/...", "cuda", "cuda/cudasim"},
 		test: []string{"..."}},

@@ -6,10 +6,13 @@ import (
 )
 
 // arithmetic translates what maps registers to a register lane by lane. The
-// tables are keyed by mnemonic, without the modifiers of floats: .rn (the only
-// rounding that this package has), .ftz and .sat.
+// tables are keyed by mnemonic, without the modifiers .rn, .ftz and .sat of
+// floats.
 func (d *decoder) arithmetic() error {
 	op := slices.Clone(d.s.op)
+	if t := typeNamed(op[len(op)-1]); t == f16 || t == bf16 || t.packed() {
+		return d.halfArithmetic(t)
+	}
 	t, ok := dtypes[op[len(op)-1]]
 	if !ok {
 		return d.unsupported()
@@ -18,27 +21,39 @@ func (d *decoder) arithmetic() error {
 	if !ok {
 		return d.unsupported()
 	}
-	if op[0] == "tanh" {
-		if err := d.needs(700, 75); err != nil {
+	key := strings.Join(op, ".")
+	if least, ok := newer[key]; ok {
+		if err := d.needs(least.version, least.sm); err != nil {
 			return err
 		}
 	}
-	key := strings.Join(op, ".")
 	switch {
 	case t.bits() == 16:
 		return d.arithmetic16(op, t)
+	case strings.HasPrefix(key, "testp."):
+		return d.testFloat(op[1], t)
 	case wide[key].f != nil:
 		return d.wideArithmetic(wide[key], t)
 	case narrow[key] != nil:
 		return d.countBits(narrow[key])
 	case table64[key].f != nil:
-		return d.arithmetic64(table64[key], t)
+		return d.arithmetic64(fastest64(key), t)
 	case table32[key].f != nil:
-		return d.arithmetic32(table32[key], t, flush, saturate)
+		return d.arithmetic32(fastest32(key), t, flush, saturate)
 	case tablePred[key] != nil:
 		return d.predicateLogic(tablePred[key])
 	}
 	return d.unsupported()
+}
+
+// need is what a module must say for an instruction: 705 for PTX 7.5, and 75
+// for sm_75.
+type need struct{ version, sm int }
+
+// newer are the operations that not all modules may have.
+var newer = map[string]need{
+	"tanh.approx.f32": {700, 75}, "min.NaN.f32": {700, 80}, "max.NaN.f32": {700, 80},
+	"dp4a.u32.u32": {500, 61}, "dp4a.u32.s32": {500, 61}, "dp4a.s32.u32": {500, 61}, "dp4a.s32.s32": {500, 61},
 }
 
 // Which float operations have modifiers. Those of exact must say .rn, and those
@@ -56,11 +71,13 @@ func floatModifiers(op *[]string, t dtype) (flush, saturate, ok bool) {
 	if t.kind() != kindFloat {
 		return false, false, true
 	}
-	var n struct{ rn, ftz, sat, approx int }
+	var n struct{ rn, directed, ftz, sat, approx int }
 	for _, part := range *op {
 		switch part {
 		case "rn":
 			n.rn++
+		case "rz", "rm", "rp":
+			n.directed++
 		case "ftz":
 			n.ftz++
 		case "sat":
@@ -72,9 +89,12 @@ func floatModifiers(op *[]string, t dtype) (flush, saturate, ok bool) {
 	*op = slices.DeleteFunc(*op, func(part string) bool { return part == "rn" || part == "ftz" || part == "sat" })
 	name := (*op)[0]
 	switch {
-	case n.rn > 1 || n.ftz > 1 || n.sat > 1, t != f32 && n.ftz+n.sat > 0:
+	case t == f64 && n.approx == 1:
+		ok = n.sat == 0 && (n.ftz == 1 || name == "rsqrt") && (name == "rcp" || name == "rsqrt")
+		return false, false, ok
+	case n.rn > 1 || n.ftz > 1 || n.sat > 1 || n.rn+n.directed > 1, t != f32 && n.ftz+n.sat > 0:
 		return false, false, false
-	case slices.Contains(exact, name) && n.rn+n.approx != 1, !slices.Contains(exact, name) && n.rn == 1 && !slices.Contains(rounded, name),
+	case slices.Contains(exact, name) && n.rn+n.directed+n.approx != 1, !slices.Contains(exact, name) && n.rn == 1 && !slices.Contains(rounded, name),
 		n.sat == 1 && !slices.Contains(saturating, name), n.ftz == 1 && slices.Contains(notFlushing, name):
 		return false, false, false
 	}
@@ -115,6 +135,10 @@ func (d *decoder) sources(n int, t dtype) (regs [3]int, err error) {
 			return regs, err
 		}
 		if want.class() == class32 && t.class() == class64 {
+			if a.kind == argNumber {
+				regs[i] = d.constant(class64, uint64(uint32(a.num.as(want))))
+				continue
+			}
 			regs[i] = d.widen(regs[i])
 		}
 	}
@@ -137,7 +161,7 @@ func (d *decoder) arithmetic32(e entry32, t dtype, flush, saturate bool) error {
 			s[i] = clean
 		}
 	}
-	d.emit(run32(e.f, to, s[0], s[1], s[2]))
+	d.emit32(e.f, to, s[0], s[1], s[2])
 	if saturate {
 		d.emit(run32(saturateF32, to, to, 0, 0))
 	}
@@ -156,7 +180,7 @@ func (d *decoder) arithmetic64(e entry64, t dtype) error {
 	if err != nil {
 		return err
 	}
-	d.emit(run64(e.f, to, s[0], s[1], s[2]))
+	d.emit64(e.f, to, s[0], s[1], s[2])
 	return nil
 }
 
@@ -168,8 +192,11 @@ func (d *decoder) arithmetic16(op []string, t dtype) error {
 	}
 	op[len(op)-1] = strings.Replace(op[len(op)-1], "16", "32", 1)
 	e := table32[strings.Join(op, ".")]
-	if e.f == nil || !slices.Contains(short, op[0]) || slices.Contains(op, "hi") || t == f16 {
+	if e.f == nil || !slices.Contains(short, op[0]) {
 		return d.unsupported()
+	}
+	if len(op) > 2 && op[1] == "hi" {
+		e.f = mulHigh16
 	}
 	if err := d.arity(e.sources+1, e.sources+1); err != nil {
 		return err
@@ -249,9 +276,10 @@ func (d *decoder) countBits(f opNarrow) error {
 	return nil
 }
 
+// insertBits is bfi.type d, a, b, pos, n: b with the low n bits of a at pos.
 func (d *decoder) insertBits() error {
 	_, t, err := d.take("")
-	if err != nil || t != b32 {
+	if err != nil || t != b32 && t != b64 {
 		return d.unsupported()
 	}
 	if err := d.arity(5, 5); err != nil {
@@ -259,7 +287,11 @@ func (d *decoder) insertBits() error {
 	}
 	var s [4]int
 	for i, a := range d.s.args[1:] {
-		if s[i], err = d.source(a, b32); err != nil {
+		want := t
+		if i > 1 {
+			want = b32
+		}
+		if s[i], err = d.source(a, want); err != nil {
 			return err
 		}
 	}
@@ -267,10 +299,19 @@ func (d *decoder) insertBits() error {
 	if err != nil {
 		return err
 	}
+	pos, n := s[2], s[3]
 	d.emit(func(w *warp, mask uint32) error {
-		from, into, pos, n := &w.r32[s[0]], &w.r32[s[1]], &w.r32[s[2]], &w.r32[s[3]]
+		if t == b64 {
+			from, into := &w.r64[s[0]], &w.r64[s[1]]
+			for i := range w.t64 {
+				w.t64[i] = bitInsert(from[i], into[i], w.r32[pos][i], w.r32[n][i])
+			}
+			blend(&w.r64[to], &w.t64, mask)
+			return nil
+		}
+		from, into := &w.r32[s[0]], &w.r32[s[1]]
 		for i := range w.t32 {
-			w.t32[i] = bitInsert(from[i], into[i], pos[i], n[i])
+			w.t32[i] = bitInsert(from[i], into[i], w.r32[pos][i], w.r32[n][i])
 		}
 		blend(&w.r32[to], &w.t32, mask)
 		return nil

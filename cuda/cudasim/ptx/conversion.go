@@ -1,52 +1,99 @@
 package ptx
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"math/bits"
+)
 
 // conversion is a cvt.
 type conversion struct {
 	to, from        dtype
-	round           func(float64) float64 // to a whole number, nil for none
+	rounding        string   // the modifier, "" for none
+	whole           bool     // the rounding is to a whole number
+	round           rounding // nil for none
 	flush, saturate bool
+	relu            bool // what is less than zero becomes zero
 }
 
+// float says whether a type holds one float.
+func (t dtype) float() bool { return t.kind() == kindFloat || t == bf16 || t == tf32 }
+
 // check says what is wrong with a conversion, "" if nothing is.
-func (c conversion) check(rounding string) string {
-	toFloat, fromFloat := c.to.kind() == kindFloat, c.from.kind() == kindFloat
+func (c conversion) check() string {
+	toFloat, fromFloat := c.to.float(), c.from.float()
+	narrows := fromFloat && toFloat && !c.whole && c.narrows()
 	switch {
 	case c.flush && c.to != f32 && c.from != f32:
 		return ".ftz without an f32"
-	case fromFloat && !toFloat && c.round == nil:
+	case fromFloat && !toFloat && !c.whole:
 		return "a float becomes an integer by .rni, .rzi, .rmi or .rpi"
-	case !fromFloat && c.round != nil:
+	case !fromFloat && c.whole:
 		return "an integer is whole already"
-	case c.round != nil && toFloat && c.to != c.from:
+	case c.whole && toFloat && c.to != c.from:
 		return "a float becomes whole only in its own type"
-	case !fromFloat && toFloat && rounding != "rn":
-		return "an integer becomes a float by .rn"
-	case fromFloat && toFloat && c.to.bits() < c.from.bits() && rounding != "rn":
-		return "a float becomes a narrower one by .rn"
-	case !fromFloat && !toFloat && rounding != "",
-		fromFloat && toFloat && c.to.bits() >= c.from.bits() && rounding == "rn":
+	case !fromFloat && toFloat && c.round == nil:
+		return "an integer becomes a float by .rn, .rz, .rm or .rp"
+	case narrows && c.round == nil && !(c.to == f16 && c.from == bf16):
+		return "a float becomes a narrower one by .rn, .rz, .rm or .rp"
+	case !fromFloat && !toFloat && c.round != nil,
+		fromFloat && toFloat && !c.whole && !narrows && c.round != nil:
 		return "nothing to round"
-	case c.to == f16 && !fromFloat, c.from == f16 && !toFloat:
-		return "f16 is converted from and to floats only"
+	case !fromFloat && !toFloat && c.saturate && c.to.covers(c.from):
+		return "nothing to saturate"
+	case c.rounding == "rna" && c.to != tf32, c.to == tf32 && (c.from != f32 || c.rounding == "rm" || c.rounding == "rp"), c.from == tf32:
+		return "a tf32 is made of an f32, by .rna, .rn or .rz"
+	case c.relu && (c.from != f32 || c.to != f16 && c.to != bf16 && c.to != tf32 || c.rounding != "rn" && c.rounding != "rz"):
+		return ".relu is for f32 to narrower floats by .rn or .rz"
+	case (c.to == tf32 || c.to == bf16 || c.from == bf16) && c.saturate, c.to == tf32 && c.flush:
+		return "no .sat or .ftz here"
+	case (c.to == bf16 || c.from == bf16) && (c.to.bits() == 8 || c.from.bits() == 8):
+		return "a bf16 is not converted from or to 8 bits"
 	}
 	return ""
 }
 
+// covers says whether an integer type has all values of another.
+func (t dtype) covers(of dtype) bool {
+	if t.kind() == of.kind() {
+		return t.bits() >= of.bits()
+	}
+	return t.kind() == kindSigned && t.bits() > of.bits()
+}
+
+// narrows says whether a float may lose digits or range.
+func (c conversion) narrows() bool {
+	return c.to.bits() < c.from.bits() || c.to == tf32 || c.to == bf16 && c.from == f16 || c.to == f16 && c.from == bf16
+}
+
+// needs returns the PTX version and the target that a conversion needs.
+func (c conversion) needs() (version, sm int) {
+	switch {
+	case c.to == tf32 && c.rounding == "rna", c.to == bf16 && c.from == f32, c.relu && c.to == f16:
+		return 700, 80
+	case c.to == f32 && c.from == bf16:
+		return 701, 80
+	case c.to == tf32 || c.to == bf16 || c.from == bf16:
+		return 708, 90
+	case c.to == f16 || c.from == f16:
+		return 600, 53
+	}
+	return 0, 0
+}
+
 // apply converts a value in the low bits of v, for a register of width bits.
 func (c conversion) apply(v uint64, width int) uint64 {
-	if c.from.kind() == kindFloat {
+	if c.from.float() {
 		v = c.fromFloat(toFloat64(c.from, v, c.flush))
-		if c.to.kind() != kindFloat {
+		if !c.to.float() {
 			v, _ = extend(v, c.to)
 		}
 		return cut(v, width)
 	}
 	var negative bool
 	v, negative = extend(v, c.from)
-	if c.to.kind() == kindFloat {
-		return c.saturated(integerToFloat(v, negative, c.to))
+	if c.to.float() {
+		return c.saturated(c.fromInteger(v, negative))
 	}
 	if c.saturate {
 		v = clampInteger(v, negative, c.to)
@@ -90,16 +137,36 @@ func clampInteger(v uint64, negative bool, t dtype) uint64 {
 	return min(v, highest)
 }
 
-func integerToFloat(v uint64, negative bool, to dtype) uint64 {
-	switch {
-	case to == f64 && negative:
-		return math.Float64bits(float64(int64(v)))
-	case to == f64:
-		return math.Float64bits(float64(v))
-	case negative:
-		return uint64(math.Float32bits(float32(int64(v))))
+// fromInteger makes a float of v, whose meaning is int64 if negative and else
+// uint64.
+func (c conversion) fromInteger(v uint64, negative bool) uint64 {
+	if c.to != f64 {
+		return c.encode(oddInteger(v, negative))
 	}
-	return uint64(math.Float32bits(float32(v)))
+	x, sign := float64(v), 1.0
+	if negative {
+		v, sign = -v, -1
+		x = float64(v)
+	}
+	// x is to nearest; it lacks what v has more, and 2^64 has more than any v.
+	lacks := -1
+	if x < 0x1p64 {
+		lacks = cmp.Compare(v, uint64(x))
+	}
+	return math.Float64bits(nudge(sign*x, int(sign)*lacks, c.rounding))
+}
+
+// oddInteger is v rounded to odd where it has more than 53 bits.
+func oddInteger(v uint64, negative bool) float64 {
+	sign := 1.0
+	if negative {
+		v, sign = -v, -1
+	}
+	if drop := bits.Len64(v) - 53; drop > 0 {
+		lost := v & (1<<drop - 1)
+		return sign * math.Ldexp(float64(v>>drop|uint64(bit(lost != 0))), drop)
+	}
+	return sign * float64(v)
 }
 
 func toFloat64(t dtype, v uint64, flush bool) float64 {
@@ -107,7 +174,9 @@ func toFloat64(t dtype, v uint64, flush bool) float64 {
 	case f64:
 		return math.Float64frombits(v)
 	case f16:
-		return halfToFloat(uint16(v))
+		return float64(halfToFloat32(uint16(v)))
+	case bf16:
+		v <<= 16
 	}
 	x := math.Float32frombits(uint32(v))
 	if flush && uint32(v)&0x7f800000 == 0 {
@@ -117,22 +186,54 @@ func toFloat64(t dtype, v uint64, flush bool) float64 {
 }
 
 func (c conversion) fromFloat(x float64) uint64 {
-	if c.round != nil {
+	if c.whole {
 		x = c.round(x)
 	}
-	switch c.to {
-	case f64:
+	if c.to == f64 {
 		return c.saturated(math.Float64bits(x))
-	case f16:
-		return c.saturated(uint64(floatToHalf(x)))
-	case f32:
-		v := math.Float32bits(float32(x))
-		if c.flush && v&0x7f800000 == 0 {
-			v &= 1 << 31
-		}
-		return c.saturated(uint64(v))
+	}
+	if c.to.float() {
+		return c.saturated(c.encode(x))
 	}
 	return c.floatToInteger(x)
+}
+
+// encode rounds x, which is exact or rounded to odd, to a float type other than
+// f64.
+func (c conversion) encode(x float64) uint64 {
+	if c.relu && x <= 0 {
+		x = 0
+	}
+	nearest := c.round == nil || c.whole || c.rounding == "rn"
+	switch c.to {
+	case f16:
+		if !nearest {
+			x = halves.round(x, c.round)
+		}
+		return uint64(float32ToHalf(narrowed(x)))
+	case bf16:
+		if !nearest {
+			x = brain.round(x, c.round)
+		}
+		return uint64(float32ToBrain(narrowed(x)))
+	case tf32:
+		return uint64(canonical(tensor.round(x, c.round)))
+	}
+	if !nearest {
+		x = single.round(x, c.round)
+	}
+	v := math.Float32bits(float32(x))
+	if c.flush && v&0x7f800000 == 0 {
+		v &= 1 << 31
+	}
+	return uint64(v)
+}
+
+func canonical(x float64) uint32 {
+	if x != x {
+		return 0x7fffffff
+	}
+	return math.Float32bits(float32(x))
 }
 
 // saturated clamps a float to [0, 1] if the conversion says so.
@@ -148,7 +249,7 @@ func (c conversion) saturated(v uint64) uint64 {
 	case c.to == f64:
 		return math.Float64bits(x)
 	case c.to == f16:
-		return uint64(floatToHalf(x))
+		return uint64(float32ToHalf(float32(x)))
 	}
 	return uint64(math.Float32bits(float32(x)))
 }
@@ -180,40 +281,4 @@ func (c conversion) floatToInteger(x float64) uint64 {
 		return 1 << (n - 1)
 	}
 	return cut(uint64(int64(x)), n)
-}
-
-// halfToFloat and floatToHalf convert IEEE's binary16, to nearest even.
-func halfToFloat(h uint16) float64 {
-	sign := 1.0
-	if h>>15 != 0 {
-		sign = -1
-	}
-	exponent, fraction := int(h>>10&31), float64(h&1023)
-	switch {
-	case exponent == 31 && fraction != 0:
-		return math.NaN()
-	case exponent == 31:
-		return math.Inf(int(sign))
-	case exponent == 0:
-		return sign * math.Ldexp(fraction, -24)
-	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
-}
-
-func floatToHalf(x float64) uint16 {
-	if x != x {
-		return 0x7fff
-	}
-	sign := uint16(math.Float64bits(x) >> 63 << 15)
-	x = math.Abs(x)
-	_, exponent := math.Frexp(x)
-	exponent = max(exponent-1, -14)
-	units := math.RoundToEven(math.Ldexp(x, 10-exponent)) // of the last place
-	if x >= 65520 {
-		return sign | 0x7c00
-	}
-	if units >= 1024 {
-		return sign | uint16(int(exponent+14)<<10+int(units))
-	}
-	return sign | uint16(units)
 }

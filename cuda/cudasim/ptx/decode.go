@@ -2,8 +2,10 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // What an instruction does to the flow of a warp.
@@ -21,11 +23,18 @@ const (
 type inst struct {
 	flow    uint8
 	negated bool
+	aligned bool  // of a barrier: the lanes of a warp must come together
 	guard   int32 // predicate, -1 for none
 	line    int32
-	target  int32 // of a branch
-	members int32 // 32-bit register with the lanes of a flowSync
+	target  int32    // of a branch
+	members int32    // 32-bit register with the lanes of a flowSync
+	barrier *barrier // of a flowBarrier
 	run     func(w *warp, mask uint32) error
+
+	// The commonest instructions are done by these where all lanes are active.
+	all32 op32
+	all64 op64
+	regs  [4]int32 // the result's and the sources'
 }
 
 // decoder translates one kernel.
@@ -37,6 +46,7 @@ type decoder struct {
 	consts   map[constant]int
 	specials map[string]int
 	jumps    []jump
+	carries  int // the predicate of .cc, plus 1
 }
 
 // jump is a branch whose target is not known yet.
@@ -49,6 +59,7 @@ type jump struct {
 func decode(m *Module, f *function) error {
 	d := &decoder{m: m, k: f.kernel, consts: map[constant]int{}, specials: map[string]int{}}
 	d.k.registers = f.registers
+	d.k.idle = new(sync.Pool)
 	d.symbols = map[string]symbol{}
 	for _, from := range []map[string]symbol{m.symbols, f.names, m.placeShared(f)} {
 		for name, s := range from {
@@ -74,7 +85,7 @@ func decode(m *Module, f *function) error {
 	}
 	d.k.code = append(d.k.code, inst{flow: flowExit, guard: -1, line: int32(line)})
 	for _, j := range d.jumps {
-		at, ok := f.labels[j.label]
+		at, ok := f.labels[j.s.scope+j.label]
 		if !ok {
 			d.s = j.s
 			return d.refuse("no label %s in this kernel", j.label)
@@ -91,19 +102,26 @@ var families map[string]func(*decoder) error
 func init() {
 	families = map[string]func(*decoder) error{
 		"bra": (*decoder).branch, "ret": (*decoder).exit, "exit": (*decoder).exit, "trap": (*decoder).trap,
-		"bar": (*decoder).barrier, "barrier": (*decoder).barrier, "membar": (*decoder).fence, "fence": (*decoder).fence,
+		"bar": (*decoder).bar, "barrier": (*decoder).bar, "nanosleep": (*decoder).hint, "prefetch": (*decoder).hint, "prefetchu": (*decoder).hint, "membar": (*decoder).fence, "fence": (*decoder).fence,
 		"shfl": (*decoder).shuffle, "vote": (*decoder).vote, "match": (*decoder).match, "activemask": (*decoder).activeMask,
-		"mov": (*decoder).move, "cvta": (*decoder).convertAddress, "cvt": (*decoder).convert,
+		"redux": (*decoder).reduce,
+		"mov":   (*decoder).move, "cvta": (*decoder).convertAddress, "cvt": (*decoder).convert,
 		"ld": (*decoder).load, "ldu": (*decoder).load, "st": (*decoder).store,
-		"atom": (*decoder).atomic, "red": (*decoder).atomic,
-		"setp": (*decoder).setPredicate, "selp": (*decoder).selectPredicate,
-		"bfi": (*decoder).insertBits,
+		"atom": (*decoder).atomicOrReduction, "red": (*decoder).atomicOrReduction,
+		"setp": (*decoder).setPredicate, "set": (*decoder).set, "selp": (*decoder).selectPredicate,
+		"bfi": (*decoder).insertBits, "lop3": (*decoder).lookup3, "prmt": (*decoder).permuteBytes, "bfind": (*decoder).findBit,
+		"slct": (*decoder).selectBySign, "isspacep": (*decoder).isSpace,
+		"addc": (*decoder).carrying, "subc": (*decoder).carrying, "madc": (*decoder).carrying,
+		"cp": (*decoder).copyAsync, "ldmatrix": (*decoder).loadMatrix, "mma": (*decoder).multiply,
 	}
 }
 
 func (d *decoder) statement() error {
 	if translate := families[d.s.op[0]]; translate != nil {
 		return translate(d)
+	}
+	if slices.Contains(d.s.op, "cc") {
+		return d.carrying()
 	}
 	return d.arithmetic()
 }
@@ -120,7 +138,7 @@ func (d *decoder) unsupported() error { return d.refuse("%s is not supported", d
 func (d *decoder) take(allowed string) (has map[string]bool, t dtype, err error) {
 	op := d.s.op
 	t, ok := dtypes[op[len(op)-1]]
-	if !ok || len(op) < 2 {
+	if !ok || len(op) < 2 || t == f16 {
 		return nil, 0, d.unsupported()
 	}
 	has = map[string]bool{}
@@ -191,6 +209,9 @@ func (d *decoder) special(name string) int {
 // source returns the register of an operand that is read as a value of type t.
 // The register must be as wide as the type.
 func (d *decoder) source(a operand, t dtype) (int, error) {
+	if a.kind == argNumber && (t == f16 || t.kind() >= kindHalves) {
+		return 0, d.refuse("%s takes no numbers", d.s.name())
+	}
 	if a.kind == argReg && !a.reg.fits(t) {
 		return 0, d.misfit(a.reg, t)
 	}
@@ -208,6 +229,10 @@ func (d *decoder) misfit(r reg, t dtype) error {
 // it is ignored, in files of 64 bits by an instruction of its own.
 func (d *decoder) loose(a operand, t dtype) (int, error) {
 	switch {
+	case a.negated && t == pred:
+		p := d.temp(classPred)
+		d.emit(runPred(tablePred["not.pred"].f, p, a.reg.index, a.reg.index))
+		return p, nil
 	case a.kind == argReg && a.second != nil:
 		return 0, d.refuse("a pair of registers has no place here")
 	case a.kind == argReg && a.reg.class == t.class():
@@ -245,7 +270,7 @@ func (d *decoder) target(a operand, t dtype) (int, error) {
 	switch {
 	case a.kind == argSink:
 		return d.temp(t.class()), nil
-	case a.kind != argReg || a.second != nil:
+	case a.kind != argReg || a.second != nil || a.negated:
 		return 0, d.refuse("%s must write to a register", d.s.name())
 	case !a.reg.fits(t):
 		return 0, d.misfit(a.reg, t)
@@ -296,11 +321,56 @@ func (d *decoder) trap() error {
 // Between the goroutines of Spread, atomics are what orders.
 func (d *decoder) fence() error {
 	switch d.s.name() {
-	case "membar.cta", "membar.gl", "membar.sys", "fence.acq_rel.cta", "fence.acq_rel.gpu", "fence.acq_rel.sys",
-		"fence.sc.cta", "fence.sc.gpu", "fence.sc.sys":
-		return d.arity(0, 0)
+	case "membar.cta", "membar.gl", "membar.sys":
+	case "fence.acq_rel.cta", "fence.acq_rel.gpu", "fence.acq_rel.sys", "fence.sc.cta", "fence.sc.gpu", "fence.sc.sys":
+		if err := d.needs(600, 70); err != nil {
+			return err
+		}
+	default:
+		return d.unsupported()
+	}
+	return d.arity(0, 0)
+}
+
+// hint is an instruction that changes nothing here.
+func (d *decoder) hint() error {
+	if err := d.arity(1, 1); err != nil {
+		return err
+	}
+	switch d.s.name() {
+	case "nanosleep.u32":
+		if err := d.needs(603, 70); err != nil {
+			return err
+		}
+		_, err := d.source(d.s.args[0], u32)
+		return err
+	case "prefetch.global.L1", "prefetch.global.L2", "prefetch.local.L1", "prefetch.local.L2", "prefetch.L1", "prefetch.L2", "prefetchu.L1":
+		if a := d.s.args[0]; a.kind == argAddress && (a.base.kind != argReg || a.base.reg.class == class64) {
+			return nil
+		}
 	}
 	return d.unsupported()
+}
+
+// hintNeeds says what a module needs for the modifiers of a load or store.
+func (d *decoder) hintNeeds(has map[string]bool) error {
+	version, sm := 0, 0
+	for part := range has {
+		switch {
+		case part == "relaxed", part == "acquire", part == "release", part == "weak":
+			version, sm = max(version, 600), max(sm, 70)
+		case part == "L2::64B", part == "L2::128B":
+			version, sm = 704, max(sm, 75)
+		case part == "L2::256B":
+			version, sm = 704, 80
+		case strings.HasPrefix(part, "L1::"):
+			version, sm = 704, max(sm, 70)
+		}
+	}
+	if version == 704 && (has["shared"] || has["local"] || has["param"] || has["const"]) {
+		return d.unsupported()
+	}
+	return d.needs(version, sm)
 }
 
 // needs refuses what the module's header does not allow: a driver would.

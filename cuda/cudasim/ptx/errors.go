@@ -93,10 +93,17 @@ func (d Dim3) count() int { return d.X * d.Y * d.Z }
 func (d Dim3) at(i int) Dim3 { return Dim3{i % d.X, i / d.X % d.Y, i / d.X / d.Y} }
 
 // Allocation is a run of live global memory. Ptr is its address as kernels see
-// it; it need not be mapped in this process.
+// it; it need not be mapped in this process, but Bytes must be aligned as Ptr
+// is, to 8 bytes at most, for atomics.
 type Allocation struct {
 	Ptr   uint64
 	Bytes []byte
+
+	// Freed has a byte for each [FreedGranule] bytes from Ptr on that is not 0
+	// where a block was freed that lay there: accesses to it fail. What is
+	// behind its end is not freed. It may change while a launch runs, for
+	// blocks that the launch has no business with.
+	Freed []byte
 }
 
 // Memory is the global memory that a launch may touch.

@@ -1,6 +1,10 @@
 package ptx
 
-import "math"
+import (
+	"math"
+	"sync/atomic"
+	"unsafe"
+)
 
 // atomicOp gives what memory holds afterwards, from what it held and the
 // operands.
@@ -102,7 +106,7 @@ func (d *decoder) atomic() error {
 	if err != nil {
 		return err
 	}
-	m.store = true
+	m.store, m.strong = true, true
 	if m.space > spaceShared {
 		return d.unsupported()
 	}
@@ -121,9 +125,8 @@ func (d *decoder) atomic() error {
 }
 
 func (w *warp) atomic(m *access, f atomicOp, t dtype, to, b, c int, mask uint32) error {
-	if lock := w.block.atomics; lock != nil {
-		lock.Lock()
-		defer lock.Unlock()
+	if o := w.block.order; raceEnabled && o != nil {
+		raceOrder(o)
 	}
 	value := func(r, lane int) uint64 {
 		if t.class() == class64 {
@@ -133,12 +136,11 @@ func (w *warp) atomic(m *access, f atomicOp, t dtype, to, b, c int, mask uint32)
 	}
 	for ; mask != 0; mask &= mask - 1 {
 		lane := lowest(mask)
-		bytes, err := w.bytes(m, lane)
+		bytes, err := w.locate(m, lane)
 		if err != nil {
 			return err
 		}
-		old := element(bytes, m.elem)
-		putElement(bytes, m.elem, f(old, value(b, lane), value(c, lane)))
+		old := update(bytes, func(old uint64) uint64 { return f(old, value(b, lane), value(c, lane)) })
 		if t.class() == class64 {
 			w.r64[to][lane] = old
 		} else {
@@ -146,4 +148,36 @@ func (w *warp) atomic(m *access, f atomicOp, t dtype, to, b, c int, mask uint32)
 		}
 	}
 	return nil
+}
+
+// update changes 2, 4 or 8 bytes in one step, also for other launches, and
+// returns what they held. [Allocation] asks for memory that is aligned.
+func update(b []byte, f func(old uint64) uint64) uint64 {
+	raceHide()
+	defer raceShow(b)
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	switch len(b) {
+	case 2: // within a word of 4, the host has no smaller ones
+		half := int(uintptr(p) & 2)
+		old := update32((*uint32)(unsafe.Add(p, -half)), func(old uint64) uint64 {
+			return old&^(0xffff<<(8*half)) | f(old>>(8*half)&0xffff)<<(8*half)
+		})
+		return old >> (8 * half) & 0xffff
+	case 4:
+		return update32((*uint32)(p), f)
+	}
+	word := (*uint64)(p)
+	for {
+		if old := atomic.LoadUint64(word); atomic.CompareAndSwapUint64(word, old, f(old)) {
+			return old
+		}
+	}
+}
+
+func update32(word *uint32, f func(old uint64) uint64) uint64 {
+	for {
+		if old := atomic.LoadUint32(word); atomic.CompareAndSwapUint32(word, old, uint32(f(uint64(old)))) {
+			return uint64(old)
+		}
+	}
 }

@@ -143,9 +143,9 @@ func bitExtract(a uint64, pos, n uint32, width uint32, signed bool) uint64 {
 }
 
 // bitInsert is bfi: the low n bits of from, put into into at pos.
-func bitInsert(from, into, pos, n uint32) uint32 {
+func bitInsert[T word](from, into T, pos, n uint32) T {
 	pos, n = pos&255, n&255
-	field := uint32(uint64(1)<<min(n, 32)-1) << pos
+	field := ^(^T(0) << n) << pos
 	return into&^field | from<<pos&field
 }
 

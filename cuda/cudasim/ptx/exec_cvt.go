@@ -1,8 +1,8 @@
 package ptx
 
 import (
-	"math"
 	"math/bits"
+	"strings"
 )
 
 // move is mov, of registers, addresses and special registers, and between a
@@ -17,6 +17,8 @@ func (d *decoder) move() error {
 	}
 	to, from := d.s.args[0], d.s.args[1]
 	switch {
+	case t.kind() != kindBits && (to.kind == argVector || from.kind == argVector):
+		return d.unsupported()
 	case to.kind == argVector:
 		return d.unpack(to.elems, from, t)
 	case from.kind == argVector:
@@ -165,62 +167,104 @@ func (d *decoder) convertAddress() error {
 	return nil
 }
 
-// roundings of floats to whole numbers.
-var roundings = map[string]func(float64) float64{
-	"rni": math.RoundToEven, "rzi": math.Trunc, "rmi": math.Floor, "rpi": math.Ceil,
-}
-
-// convert is cvt[.rounding][.ftz][.sat].dtype.atype d, a.
+// convert is cvt[.rounding][.ftz][.sat][.relu].dtype.atype d, a[, b].
 func (d *decoder) convert() error {
 	op := d.s.op
 	if len(op) < 3 {
 		return d.unsupported()
 	}
-	to, from := dtypes[op[len(op)-2]], dtypes[op[len(op)-1]]
-	if to == 0 || from == 0 || to == pred || from == pred || to.kind() == kindBits || from.kind() == kindBits {
+	c := conversion{to: typeNamed(op[len(op)-2]), from: typeNamed(op[len(op)-1])}
+	if none := func(t dtype) bool { return t == 0 || t == pred || t.kind() == kindBits }; none(c.to) || none(c.from) || c.from.packed() {
 		return d.unsupported()
 	}
-	c := conversion{to: to, from: from}
-	rounding := ""
 	for _, part := range op[1 : len(op)-2] {
-		switch part {
-		case "rn", "rni", "rzi", "rmi", "rpi":
-			if rounding != "" {
-				return d.unsupported()
-			}
-			rounding = part
-		case "ftz":
+		direction, whole := part, false
+		if len(part) == 3 && part != "rna" {
+			direction, whole = strings.CutSuffix(part, "i")
+		}
+		switch round := directions[direction]; {
+		case round != nil && c.round == nil:
+			c.rounding, c.whole, c.round = part, whole, round
+		case part == "ftz":
 			c.flush = true
-		case "sat":
+		case part == "sat":
 			c.saturate = true
+		case part == "relu":
+			c.relu = true
 		default:
 			return d.unsupported()
 		}
 	}
-	c.round = roundings[rounding]
-	if err := c.check(rounding); err != "" {
+	pair := c.to.packed()
+	if pair {
+		if c.from != f32 || c.flush || c.saturate || c.rounding != "rn" && c.rounding != "rz" {
+			return d.unsupported()
+		}
+		if err := d.needs(700, 80); err != nil {
+			return err
+		}
+		c.to = c.to.half()
+	}
+	if err := c.check(); err != "" {
 		return d.refuse("%s: %s", d.s.name(), err)
+	}
+	if err := d.needs(c.needs()); err != nil {
+		return err
+	}
+	if pair {
+		return d.convertPair(c)
 	}
 	if err := d.arity(2, 2); err != nil {
 		return err
 	}
 	// Registers may be wider than the types: what lies above is not read, and
 	// filled with the sign or zeros.
-	s, err := d.loose(d.s.args[1], from)
+	s, err := d.loose(d.s.args[1], c.from)
 	if err != nil {
 		return err
 	}
 	dst := d.s.args[0]
-	if dst.kind != argReg || dst.second != nil || dst.reg.class == classPred || dst.reg.width < to.bits() {
+	if dst.kind != argReg || dst.second != nil || dst.reg.class == classPred || dst.reg.width < c.to.bits() ||
+		c.to == tf32 && dst.reg.kind == kindFloat || dst.reg.kind == kindHalves {
 		return d.refuse("%s cannot write there", d.s.name())
 	}
 	d.emitConversion(c, dst.reg, s)
 	return nil
 }
 
+// convertPair makes two halves of two f32, of which the second is the low one.
+func (d *decoder) convertPair(c conversion) error {
+	if err := d.arity(3, 3); err != nil {
+		return err
+	}
+	high, err := d.source(d.s.args[1], f32)
+	if err != nil {
+		return err
+	}
+	low, err := d.source(d.s.args[2], f32)
+	if err != nil {
+		return err
+	}
+	to, err := d.target(d.s.args[0], b32)
+	if err != nil {
+		return err
+	}
+	one := func(v uint32) uint32 { return uint32(c.apply(uint64(v), 16)) }
+	if quick := quickConversions[c.key()]; quick != nil {
+		one = quick
+	}
+	d.emit(run32(func(d, a, b, _ *lanes32) {
+		for i := range d {
+			d[i] = one(a[i])<<16 | one(b[i])
+		}
+	}, to, high, low, 0))
+	return nil
+}
+
 // emitConversion takes the short ways where there are any.
 func (d *decoder) emitConversion(c conversion, dst reg, s int) {
-	integers := c.to.kind() != kindFloat && c.from.kind() != kindFloat && !c.saturate
+	quick := quickConversions[c.key()]
+	integers := !c.to.float() && !c.from.float() && !c.saturate
 	switch {
 	case integers && c.from == u32 && c.to.bits() == 64:
 		d.emit(widening(zeroExtend, dst.index, s, s, dst.index))
@@ -230,6 +274,8 @@ func (d *decoder) emitConversion(c conversion, dst reg, s int) {
 		d.copy(class32, dst.index, s)
 	case integers && c.from.bits() == 64 && c.to.bits() == 32 && dst.class == class32:
 		d.emit(narrowing(truncateLanes, dst.index, s))
+	case quick != nil && dst.class == class32 && dst.width == max(c.to.bits(), 16):
+		d.emit(run32(eachLane(quick), dst.index, s, 0, 0))
 	default:
 		wide := kindBits | dtype(dst.width)
 		d.emit(func(w *warp, mask uint32) error {

@@ -107,12 +107,15 @@ func oddSum(p, z float64) float64 {
 
 // The lesser of a number and a NaN is the number; that of two NaNs is the
 // canonical NaN; -0 is less than +0.
+//
+//go:norace
 func minF32(d, a, b, _ *lanes32) {
 	for i := range d {
 		d[i] = canonical32(lesser(float64(math.Float32frombits(a[i])), float64(math.Float32frombits(b[i]))))
 	}
 }
 
+//go:norace
 func maxF32(d, a, b, _ *lanes32) {
 	for i := range d {
 		d[i] = canonical32(greater(float64(math.Float32frombits(a[i])), float64(math.Float32frombits(b[i]))))
@@ -183,6 +186,8 @@ func flushF32(d, a, _, _ *lanes32) {
 }
 
 // saturateF32 clamps to [0, 1]; NaN becomes +0.
+//
+//go:norace
 func saturateF32(d, a, _, _ *lanes32) {
 	for i := range d {
 		x := math.Float32frombits(a[i])
@@ -197,29 +202,42 @@ func saturateF32(d, a, _, _ *lanes32) {
 }
 
 func each32(f func(float64) float64) op32 {
-	return func(d, a, _, _ *lanes32) {
-		for i := range d {
-			d[i] = math.Float32bits(float32(f(float64(math.Float32frombits(a[i])))))
-		}
+	return func(d, a, _, _ *lanes32) { apply32(d, a, f) }
+}
+
+// The loops are functions by themselves because literals are always watched by
+// the race detector.
+//
+//go:norace
+func apply32(d, a *lanes32, f func(float64) float64) {
+	for i := range d {
+		d[i] = math.Float32bits(float32(f(float64(math.Float32frombits(a[i])))))
 	}
 }
 
 func each64(f func(float64) float64) op64 {
-	return func(d, a, _, _ *lanes64) {
-		for i := range d {
-			d[i] = math.Float64bits(f(math.Float64frombits(a[i])))
-		}
+	return func(d, a, _, _ *lanes64) { apply64(d, a, f) }
+}
+
+//go:norace
+func apply64(d, a *lanes64, f func(float64) float64) {
+	for i := range d {
+		d[i] = math.Float64bits(f(math.Float64frombits(a[i])))
 	}
 }
 
 func pairs64(f func(x, y float64) float64) op64 {
-	return func(d, a, b, _ *lanes64) {
-		for i := range d {
-			d[i] = math.Float64bits(f(math.Float64frombits(a[i]), math.Float64frombits(b[i])))
-		}
+	return func(d, a, b, _ *lanes64) { applyPairs64(d, a, b, f) }
+}
+
+//go:norace
+func applyPairs64(d, a, b *lanes64, f func(x, y float64) float64) {
+	for i := range d {
+		d[i] = math.Float64bits(f(math.Float64frombits(a[i]), math.Float64frombits(b[i])))
 	}
 }
 
+//go:norace
 func fmaF64(d, a, b, c *lanes64) {
 	for i := range d {
 		d[i] = math.Float64bits(math.FMA(math.Float64frombits(a[i]), math.Float64frombits(b[i]), math.Float64frombits(c[i])))

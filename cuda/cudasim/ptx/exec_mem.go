@@ -2,16 +2,19 @@ package ptx
 
 import (
 	"encoding/binary"
-	"strings"
 )
 
 var spaces = map[string]int{
 	"global": spaceGlobal, "shared": spaceShared, "local": spaceLocal, "param": spaceParam, "const": spaceConst,
 }
 
-// hints are modifiers of loads and stores that change nothing here: memory is
+// Hints are modifiers of loads and stores that change nothing here: memory is
 // always coherent.
-const hints = " nc ca cg cs cv lu wb wt volatile relaxed acquire release weak cta gpu sys"
+const (
+	loadHints  = " nc ca cg cs cv lu volatile relaxed acquire weak cta gpu sys L2::64B L2::128B L2::256B" + cacheHints
+	storeHints = " cg cs wb wt volatile relaxed release weak cta gpu sys" + cacheHints
+	cacheHints = " L1::no_allocate L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last"
+)
 
 // ordered says whether an ordering and its scope are there together or not at
 // all; strong is the ordering that the instruction has beside .relaxed.
@@ -38,9 +41,13 @@ func (d *decoder) memory(has map[string]bool, t dtype, at operand) (m access, n 
 			n = count
 		}
 	}
-	m = access{elem: t.bytes(), size: t.bytes() * n, line: int32(d.s.line), signed: t.kind() == kindSigned}
+	m = access{elem: t.bytes(), size: t.bytes() * n, line: int32(d.s.line), signed: t.kind() == kindSigned,
+		strong: has["volatile"] || has["relaxed"] || has["acquire"] || has["release"]}
 	if m.size > 16 {
 		return m, 0, d.unsupported()
+	}
+	if err := d.hintNeeds(has); err != nil {
+		return m, 0, err
 	}
 	for name, s := range spaces {
 		if has[name] {
@@ -85,7 +92,7 @@ func (d *decoder) elements(a operand, n int) ([]operand, error) {
 }
 
 func (d *decoder) load() error {
-	has, t, err := d.take("global shared local param const v2 v4" + hints)
+	has, t, err := d.take("global shared local param const v2 v4" + loadHints)
 	if err != nil {
 		return err
 	}
@@ -114,35 +121,73 @@ func (d *decoder) load() error {
 			into[i] = e.reg
 		}
 	}
-	if m.elem == 4 && n == 1 && into[0].class == class32 {
-		d.emit(func(w *warp, mask uint32) error { return w.load32(&m, into[0].index, mask) })
-		return nil
+	switch {
+	case m.uniform:
+		d.emit(func(w *warp, mask uint32) error { return w.loadUniform(&m, into, mask) })
+	case m.space == spaceParam:
+		d.emit(func(w *warp, mask uint32) error { return w.loadParam(&m, into, mask) })
+	case isDirect(&m, into):
+		d.emit(func(w *warp, mask uint32) error { return w.load(&m, into, mask) })
+	default:
+		d.emit(func(w *warp, mask uint32) error { return w.loadAny(&m, into, mask) })
 	}
-	d.emit(func(w *warp, mask uint32) error { return w.loadAny(&m, into, mask) })
 	return nil
 }
 
-func fill(d *lanes32, v uint32) {
-	for i := range d {
-		d[i] = v
+// isDirect says whether elements go between memory and registers as they are:
+// none is extended by its sign or cut.
+func isDirect(m *access, regs []reg) bool {
+	for _, r := range regs {
+		if (m.elem == 8) != (r.class == class64) || m.signed && r.width > 8*m.elem {
+			return false
+		}
 	}
+	return true
 }
 
-func (w *warp) loadAny(m *access, into []reg, mask uint32) error {
-	if rest := mask & (mask - 1); m.uniform && rest != 0 {
-		first := lowest(mask)
-		if err := w.loadAny(m, into, mask&^rest); err != nil {
+// loadUniform loads what is the same for all lanes, most of it parameters.
+//
+//go:norace
+func (w *warp) loadUniform(m *access, into []reg, mask uint32) error {
+	first := lowest(mask)
+	var b []byte
+	if at := w.r64[m.addr.reg][first] + m.addr.offset - paramWindow; m.space == spaceParam && at&uint64(m.size-1) == 0 &&
+		at < uint64(len(w.block.params)) && uint64(m.size) <= uint64(len(w.block.params))-at {
+		b = w.block.params[at:]
+	} else {
+		var err error
+		if b, err = w.bytes(m, first); err != nil {
 			return err
 		}
-		for _, r := range into {
-			if r.class == class64 {
-				spread(&w.r64[r.index], first, rest)
-			} else {
-				spread(&w.r32[r.index], first, rest)
-			}
-		}
-		return nil
 	}
+	for _, r := range into {
+		if v := m.value(b); r.class == class64 {
+			spread(&w.r64[r.index], v, mask)
+		} else {
+			spread(&w.r32[r.index], uint32(cut(v, r.width)), mask)
+		}
+		b = b[m.elem:]
+	}
+	return nil
+}
+
+// loadParam loads from an address in a register, which is mostly the same for
+// all lanes.
+//
+//go:norace
+func (w *warp) loadParam(m *access, into []reg, mask uint32) error {
+	addresses := &w.r64[m.addr.reg]
+	first := addresses[lowest(mask)]
+	for rest := mask; rest != 0; rest &= rest - 1 {
+		if addresses[lowest(rest)] != first {
+			return w.loadAny(m, into, mask)
+		}
+	}
+	return w.loadUniform(m, into, mask)
+}
+
+//go:norace
+func (w *warp) loadAny(m *access, into []reg, mask uint32) error {
 	for ; mask != 0; mask &= mask - 1 {
 		lane := lowest(mask)
 		b, err := w.bytes(m, lane)
@@ -152,11 +197,7 @@ func (w *warp) loadAny(m *access, into []reg, mask uint32) error {
 		// A register of the address may be overwritten, but no lane reads
 		// another's.
 		for _, r := range into {
-			v := element(b, m.elem)
-			if m.signed {
-				v = uint64(int64(v<<(64-8*m.elem)) >> (64 - 8*m.elem))
-			}
-			if r.class == class64 {
+			if v := m.value(b); r.class == class64 {
 				w.r64[r.index][lane] = v
 			} else {
 				w.r32[r.index][lane] = uint32(cut(v, r.width))
@@ -167,12 +208,13 @@ func (w *warp) loadAny(m *access, into []reg, mask uint32) error {
 	return nil
 }
 
-// spread copies one lane to others.
-func spread[T word](d *lanes[T], from int, to uint32) {
-	v := d[from]
-	for ; to != 0; to &= to - 1 {
-		d[lowest(to)] = v
+// value is the first element, extended to 64 bits.
+func (m *access) value(b []byte) uint64 {
+	v := element(b, m.elem)
+	if m.signed {
+		v = uint64(int64(v<<(64-8*m.elem)) >> (64 - 8*m.elem))
 	}
+	return v
 }
 
 func element(b []byte, size int) uint64 {
@@ -201,7 +243,7 @@ func putElement(b []byte, size int, v uint64) {
 }
 
 func (d *decoder) store() error {
-	has, t, err := d.take("global shared local v2 v4" + strings.Replace(hints, " nc", "", 1))
+	has, t, err := d.take("global shared local v2 v4" + storeHints)
 	if err != nil {
 		return err
 	}
@@ -229,14 +271,11 @@ func (d *decoder) store() error {
 		}
 		from[i] = reg{class: t.class(), index: s, width: t.bits()}
 	}
-	if m.elem == 4 && n == 1 {
-		d.emit(func(w *warp, mask uint32) error { return w.store32(&m, from[0].index, mask) })
-		return nil
-	}
-	d.emit(func(w *warp, mask uint32) error { return w.storeAny(&m, from, mask) })
+	d.emit(func(w *warp, mask uint32) error { return w.store(&m, from, mask) })
 	return nil
 }
 
+//go:norace
 func (w *warp) storeAny(m *access, from []reg, mask uint32) error {
 	for ; mask != 0; mask &= mask - 1 {
 		lane := lowest(mask)

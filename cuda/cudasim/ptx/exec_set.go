@@ -11,44 +11,51 @@ type compare[T word] func(a, b *lanes[T]) uint32
 // comparison is how a setp is made of a compare: perhaps of swapped sources,
 // perhaps negated.
 type comparison[T word] struct {
+	name          string
 	f             compare[T]
 	swap, negated bool
 }
 
+func (c comparison[T]) swapped() comparison[T] {
+	c.swap = true
+	return c
+}
+
+func (c comparison[T]) not() comparison[T] {
+	c.negated = true
+	return c
+}
+
 // comparisons of integers read as S.
 func comparisons[T word, S integral]() map[string]comparison[T] {
-	less, atMost := comparison[T]{f: lessThan[T, S]}, comparison[T]{f: lessThan[T, S], swap: true, negated: true}
-	greater, atLeast := comparison[T]{f: lessThan[T, S], swap: true}, comparison[T]{f: lessThan[T, S], negated: true}
+	same, less := comparison[T]{name: "eq", f: equal[T]}, comparison[T]{name: "lt", f: lessThan[T, S]}
 	return map[string]comparison[T]{
-		"eq": {f: equal[T]}, "ne": {f: equal[T], negated: true},
-		"lt": less, "le": atMost, "gt": greater, "ge": atLeast,
-		"lo": less, "ls": atMost, "hi": greater, "hs": atLeast,
+		"eq": same, "ne": same.not(),
+		"lt": less, "le": less.swapped().not(), "gt": less.swapped(), "ge": less.not(),
+		"lo": less, "ls": less.swapped().not(), "hi": less.swapped(), "hs": less.not(),
 	}
 }
 
 // floatComparisons: the ordered ones are false if a source is NaN; those that
 // end in u are true then.
 func floatComparisons[T word](float func(T) float64) map[string]comparison[T] {
-	test := func(f func(x, y float64) bool) compare[T] {
-		return func(a, b *lanes[T]) (m uint32) {
+	test := func(name string, f func(x, y float64) bool) comparison[T] {
+		return comparison[T]{name: name, f: func(a, b *lanes[T]) (m uint32) {
 			for i := range a {
 				m |= bit(f(float(a[i]), float(b[i]))) << i
 			}
 			return m
-		}
+		}}
 	}
-	less := test(func(x, y float64) bool { return x < y })
-	atMost := test(func(x, y float64) bool { return x <= y })
-	same := test(func(x, y float64) bool { return x == y })
-	other := test(func(x, y float64) bool { return x < y || x > y })
-	ordered := test(func(x, y float64) bool { return x == x && y == y })
+	less := test("lt", func(x, y float64) bool { return x < y })
+	atMost := test("le", func(x, y float64) bool { return x <= y })
+	same := test("eq", func(x, y float64) bool { return x == y })
+	other := test("ne", func(x, y float64) bool { return x < y || x > y })
+	ordered := test("num", func(x, y float64) bool { return x == x && y == y })
 	return map[string]comparison[T]{
-		"eq": {f: same}, "ne": {f: other},
-		"lt": {f: less}, "le": {f: atMost}, "gt": {f: less, swap: true}, "ge": {f: atMost, swap: true},
-		"equ": {f: other, negated: true}, "neu": {f: same, negated: true},
-		"ltu": {f: atMost, swap: true, negated: true}, "leu": {f: less, swap: true, negated: true},
-		"gtu": {f: atMost, negated: true}, "geu": {f: less, negated: true},
-		"num": {f: ordered}, "nan": {f: ordered, negated: true},
+		"eq": same, "ne": other, "lt": less, "le": atMost, "gt": less.swapped(), "ge": atMost.swapped(),
+		"equ": other.not(), "neu": same.not(), "ltu": atMost.swapped().not(), "leu": less.swapped().not(),
+		"gtu": atMost.not(), "geu": less.not(), "num": ordered, "nan": ordered.not(),
 	}
 }
 
@@ -90,71 +97,8 @@ func equal[T word](a, b *lanes[T]) (m uint32) {
 	return m
 }
 
-// setPredicate is setp.cmp[.boolop][.ftz].type p, a, b[, q].
-func (d *decoder) setPredicate() error {
-	op := d.s.op
-	t, ok := dtypes[op[len(op)-1]]
-	if !ok || len(op) < 3 || t == pred || t.bits() < 16 || t == f16 {
-		return d.unsupported()
-	}
-	join, flush := "", false
-	for _, part := range op[2 : len(op)-1] {
-		switch {
-		case part == "ftz" && t == f32:
-			flush = true
-		case (part == "and" || part == "or" || part == "xor") && join == "":
-			join = part
-		default:
-			return d.unsupported()
-		}
-	}
-	if n := 3 + int(bit(join != "")); len(d.s.args) != n {
-		return d.refuse("%s with %d operands", d.s.name(), len(d.s.args))
-	}
-	to, err := d.target(d.s.args[0], pred)
-	if err != nil {
-		return err
-	}
-	result := to
-	if join != "" {
-		result = d.temp(classPred)
-	}
-	if err := d.compare(op[1], t, flush, result); err != nil {
-		return err
-	}
-	if join == "" {
-		return nil
-	}
-	with, err := d.source(d.s.args[3], pred)
-	if err != nil {
-		return err
-	}
-	d.emit(runPred(tablePred[join+".pred"].f, to, result, with))
-	return nil
-}
-
-func (d *decoder) compare(cmp string, t dtype, flush bool, to int) error {
-	a, err := d.source(d.s.args[1], t)
-	if err != nil {
-		return err
-	}
-	b, err := d.source(d.s.args[2], t)
-	if err != nil {
-		return err
-	}
-	extend := op32(nil)
-	switch {
-	case flush:
-		extend = flushF32
-	case t == s16:
-		extend = extend16
-	}
-	if extend != nil {
-		x, y := d.temp(class32), d.temp(class32)
-		d.emit(run32(extend, x, a, 0, 0))
-		d.emit(run32(extend, y, b, 0, 0))
-		a, b = x, y
-	}
+// emitCompare leaves in predicate register to how two registers compare.
+func (d *decoder) emitCompare(cmp string, t dtype, to, a, b int) error {
 	if t.kind() == kindBits && cmp != "eq" && cmp != "ne" || t.kind() == kindSigned && strings.Contains("lo ls hi hs", cmp) {
 		return d.unsupported()
 	}
@@ -170,13 +114,19 @@ func (d *decoder) compare(cmp string, t dtype, flush bool, to int) error {
 		d.emit(runCompare(c, func(w *warp) []lanes64 { return w.r64 }, to, a, b))
 		return nil
 	}
-	table := map[dtype]map[string]comparison[uint32]{kindFloat: floats32, kindSigned: signed32}[t.kind()]
-	if table == nil {
-		table = unsigned32
+	table, kind := unsigned32, ".u32"
+	switch t.kind() {
+	case kindFloat:
+		table, kind = floats32, ".f32"
+	case kindSigned:
+		table, kind = signed32, ".s32"
 	}
 	c, ok := table[cmp]
 	if !ok {
 		return d.unsupported()
+	}
+	if f := compares32[c.name+kind]; f != nil {
+		c.f = f
 	}
 	d.emit(runCompare(c, func(w *warp) []lanes32 { return w.r32 }, to, a, b))
 	return nil
@@ -243,19 +193,29 @@ func (d *decoder) selectPredicate() error {
 	if err := d.arity(4, 4); err != nil {
 		return err
 	}
-	var s [2]int
-	for i := range s {
-		if s[i], err = d.source(d.s.args[i+1], t); err != nil {
-			return err
-		}
-	}
 	p, err := d.source(d.s.args[3], pred)
 	if err != nil {
 		return err
 	}
-	to, err := d.target(d.s.args[0], t)
-	if err != nil || t == pred {
+	if t == pred {
 		return d.unsupported()
+	}
+	return d.emitSelect(t, p)
+}
+
+// emitSelect leaves in operand 0 the operand 1 where predicate p is set, and
+// operand 2 elsewhere.
+func (d *decoder) emitSelect(t dtype, p int) error {
+	var s [2]int
+	for i := range s {
+		var err error
+		if s[i], err = d.source(d.s.args[i+1], t); err != nil {
+			return err
+		}
+	}
+	to, err := d.target(d.s.args[0], t)
+	if err != nil {
+		return err
 	}
 	if t.class() == class64 {
 		d.emit(func(w *warp, mask uint32) error {

@@ -132,10 +132,13 @@ func (d *decoder) vote() error {
 	})
 }
 
-// match is match.any.sync: which lanes have my value.
+// match is match.any.sync: which lanes have my value; and match.all.sync
+// d[|p]: all lanes of the mask if they have one value, else none.
 func (d *decoder) match() error {
 	name := d.s.name()
-	if name != "match.any.sync.b32" && name != "match.any.sync.b64" {
+	switch name {
+	case "match.any.sync.b32", "match.any.sync.b64", "match.all.sync.b32", "match.all.sync.b64":
+	default:
 		return d.unsupported()
 	}
 	if err := d.needs(600, 70); err != nil {
@@ -144,14 +147,31 @@ func (d *decoder) match() error {
 	if err := d.arity(3, 3); err != nil {
 		return err
 	}
-	t := dtypes[d.s.op[3]]
+	all, t := d.s.op[1] == "all", dtypes[d.s.op[3]]
 	a, err := d.source(d.s.args[1], t)
 	if err != nil {
 		return err
 	}
-	to, err := d.target(d.s.args[0], b32)
+	dst, p := d.s.args[0], d.temp(classPred)
+	if all && dst.second != nil && dst.second.class == classPred {
+		p, dst.second = dst.second.index, nil
+	}
+	to, err := d.target(dst, b32)
 	if err != nil {
 		return err
+	}
+	if all {
+		return d.members(d.s.args[2], func(w *warp, mask uint32) error {
+			w.read(t, a)
+			same := true
+			for rest := mask; rest != 0; rest &= rest - 1 {
+				same = same && w.t64[lowest(rest)] == w.t64[lowest(mask)]
+			}
+			fill(&w.t32, -bit(same)&mask)
+			blend(&w.r32[to], &w.t32, mask)
+			w.setPred(p, -bit(same), mask)
+			return nil
+		})
 	}
 	return d.members(d.s.args[2], func(w *warp, mask uint32) error {
 		w.read(t, a)
@@ -162,6 +182,51 @@ func (d *decoder) match() error {
 			}
 			w.t32[i] &= mask
 		}
+		blend(&w.r32[to], &w.t32, mask)
+		return nil
+	})
+}
+
+// reductions are the operations of redux.sync.
+var reductions = map[string]func(a, b uint32) uint32{
+	"add.u32": func(a, b uint32) uint32 { return a + b }, "add.s32": func(a, b uint32) uint32 { return a + b },
+	"min.u32": func(a, b uint32) uint32 { return min(a, b) }, "max.u32": func(a, b uint32) uint32 { return max(a, b) },
+	"min.s32": func(a, b uint32) uint32 { return uint32(min(int32(a), int32(b))) },
+	"max.s32": func(a, b uint32) uint32 { return uint32(max(int32(a), int32(b))) },
+	"and.b32": func(a, b uint32) uint32 { return a & b }, "or.b32": func(a, b uint32) uint32 { return a | b },
+	"xor.b32": func(a, b uint32) uint32 { return a ^ b },
+}
+
+// reduce is redux.sync.op.type d, a, members: a of all lanes in one.
+func (d *decoder) reduce() error {
+	op := d.s.op
+	if len(op) != 4 || op[1] != "sync" {
+		return d.unsupported()
+	}
+	join := reductions[op[2]+"."+op[3]]
+	if join == nil {
+		return d.unsupported()
+	}
+	if err := d.needs(700, 80); err != nil {
+		return err
+	}
+	if err := d.arity(3, 3); err != nil {
+		return err
+	}
+	a, err := d.source(d.s.args[1], dtypes[op[3]])
+	if err != nil {
+		return err
+	}
+	to, err := d.target(d.s.args[0], dtypes[op[3]])
+	if err != nil {
+		return err
+	}
+	return d.members(d.s.args[2], func(w *warp, mask uint32) error {
+		r := w.r32[a][lowest(mask)]
+		for rest := mask & (mask - 1); rest != 0; rest &= rest - 1 {
+			r = join(r, w.r32[a][lowest(rest)])
+		}
+		fill(&w.t32, r)
 		blend(&w.r32[to], &w.t32, mask)
 		return nil
 	})
@@ -184,24 +249,6 @@ func (d *decoder) activeMask() error {
 		return nil
 	})
 	return nil
-}
-
-// barrier is bar.sync of the whole block, and bar.warp.sync.
-func (d *decoder) barrier() error {
-	switch d.s.name() {
-	case "bar.warp.sync":
-		if err := d.arity(1, 1); err != nil {
-			return err
-		}
-		return d.members(d.s.args[0], func(*warp, uint32) error { return nil })
-	case "bar.sync", "bar.cta.sync", "barrier.sync", "barrier.sync.aligned", "barrier.cta.sync", "barrier.cta.sync.aligned":
-		if len(d.s.args) != 1 || d.s.args[0].kind != argNumber || d.s.args[0].num.bits > 15 {
-			return d.refuse("a barrier of the whole block with a number from 0 to 15 is all that is supported")
-		}
-		d.emit(nil).flow = flowBarrier
-		return nil
-	}
-	return d.unsupported()
 }
 
 // Special registers. All have 32 bits.

@@ -51,8 +51,22 @@ func run64(f op64, d, a, b, c int) runner {
 	}
 }
 
+func (d *decoder) emit32(f op32, to, a, b, c int) {
+	in := d.emit(run32(f, to, a, b, c))
+	in.all32, in.regs = f, [4]int32{int32(to), int32(a), int32(b), int32(c)}
+}
+
+func (d *decoder) emit64(f op64, to, a, b, c int) {
+	in := d.emit(run64(f, to, a, b, c))
+	in.all64, in.regs = f, [4]int32{int32(to), int32(a), int32(b), int32(c)}
+}
+
 func widening(f opWide, d, a, b, c int) runner {
 	return func(w *warp, mask uint32) error {
+		if mask == full {
+			f(&w.r64[d], &w.r32[a], &w.r32[b], &w.r64[c])
+			return nil
+		}
 		f(&w.t64, &w.r32[a], &w.r32[b], &w.r64[c])
 		blend(&w.r64[d], &w.t64, mask)
 		return nil
@@ -61,6 +75,10 @@ func widening(f opWide, d, a, b, c int) runner {
 
 func narrowing(f opNarrow, d, a int) runner {
 	return func(w *warp, mask uint32) error {
+		if mask == full {
+			f(&w.r32[d], &w.r64[a])
+			return nil
+		}
 		f(&w.t32, &w.r64[a])
 		blend(&w.r32[d], &w.t32, mask)
 		return nil
@@ -80,6 +98,23 @@ func blend[T uint32 | uint64](d, s *lanes[T], mask uint32) {
 		d[i] = s[i]
 	}
 }
+
+// spread gives the lanes of mask a value.
+//
+//go:norace
+func spread[T word](d *lanes[T], v T, mask uint32) {
+	if mask == full {
+		for i := range d {
+			d[i] = v
+		}
+		return
+	}
+	for ; mask != 0; mask &= mask - 1 {
+		d[lowest(mask)] = v
+	}
+}
+
+func fill(d *lanes32, v uint32) { spread(d, v, full) }
 
 //go:norace
 func truncateLanes(d *lanes32, a *lanes64) {

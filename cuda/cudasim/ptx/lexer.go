@@ -114,6 +114,9 @@ func (l *lexer) lexLine(n int) error {
 			i += size
 		case wordByte(c):
 			size := span(rest, wordByte)
+			for strings.HasPrefix(rest[size:], "::") { // as in .shared::cta
+				size += 2 + span(rest[size+2:], wordByte)
+			}
 			word := rest[:size]
 			if word == ".loc" || word == ".file" {
 				return nil

@@ -3,46 +3,50 @@ package ptx
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sort"
 )
 
-// view is global memory as one goroutine of a launch sees it: the snapshot,
-// with the allocation that each instruction hit last.
+// view is global memory as one goroutine of a launch sees it: the snapshot and
+// the variables of the module, with the allocation that each instruction hit
+// last.
 type view struct {
-	live []Allocation
-	last []int32
+	live      []Allocation
+	variables Allocation
+	last      []*Allocation // by access, nil before its first hit
 }
 
-// newView adds the module's variables to a snapshot.
-func (k *Kernel) newView(snapshot []Allocation) *view {
-	v := &view{live: snapshot, last: make([]int32, k.memOps)}
-	if m := k.module; len(m.data) > 0 {
-		at := sort.Search(len(snapshot), func(i int) bool { return snapshot[i].Ptr > m.base })
-		v.live = append(append(append(make([]Allocation, 0, len(snapshot)+1), snapshot[:at]...),
-			Allocation{m.base, m.data}), snapshot[at:]...)
+// find returns the allocation that an address lies in, or nil.
+//
+//go:norace
+func (v *view) find(id int, address uint64) *Allocation {
+	if a := v.last[id]; a != nil && address-a.Ptr < uint64(len(a.Bytes)) {
+		return a
 	}
-	return v
+	a := &v.variables
+	if i := v.below(address); address-a.Ptr >= uint64(len(a.Bytes)) {
+		if i < 0 || address-v.live[i].Ptr >= uint64(len(v.live[i].Bytes)) {
+			return nil
+		}
+		a = &v.live[i]
+	}
+	v.last[id] = a
+	return a
 }
 
 // at returns size bytes of live memory, nil if they are not within one
-// allocation.
-func (v *view) at(op int, address uint64, size int) []byte {
-	if i := v.last[op]; int(i) < len(v.live) {
-		a := &v.live[i]
-		if off := address - a.Ptr; off < uint64(len(a.Bytes)) && uint64(size) <= uint64(len(a.Bytes))-off {
-			return a.Bytes[off : off+uint64(size)]
-		}
-	}
-	i := v.below(address)
-	if i < 0 {
+// allocation or in a freed block.
+//
+//go:norace
+func (v *view) at(id int, address uint64, size int) []byte {
+	a := v.find(id, address)
+	if a == nil {
 		return nil
 	}
-	a := &v.live[i]
 	off := address - a.Ptr
-	if off >= uint64(len(a.Bytes)) || uint64(size) > uint64(len(a.Bytes))-off {
+	if uint64(size) > uint64(len(a.Bytes))-off || freed(a.Freed, off, size) {
 		return nil
 	}
-	v.last[op] = int32(i)
 	return a.Bytes[off : off+uint64(size)]
 }
 
@@ -53,11 +57,17 @@ func (v *view) below(address uint64) int {
 
 // around says what lies at an address that cannot be accessed.
 func (v *view) around(address uint64, size int) string {
+	if len(v.variables.Bytes) > 0 {
+		at := v.below(v.variables.Ptr) + 1
+		v = &view{live: slices.Insert(slices.Clone(v.live), at, v.variables)}
+	}
 	i := v.below(address)
 	if i >= 0 {
 		a := v.live[i]
 		n := uint64(len(a.Bytes))
 		switch off := address - a.Ptr; {
+		case off < n && freed(a.Freed, off, min(size, int(n-off))):
+			return aroundFreed(&a, off)
 		case off < n:
 			return fmt.Sprintf("%d bytes before the end of the allocation at %#x of %d bytes", n-off, a.Ptr, n)
 		case i+1 == len(v.live) || off-n <= v.live[i+1].Ptr-address:
@@ -93,6 +103,7 @@ type access struct {
 	size    int // bytes of all elements
 	store   bool
 	signed  bool
+	strong  bool // atomic, or ordered like one
 	uniform bool // all lanes have the same address
 	addr    address
 	line    int32
@@ -104,14 +115,28 @@ type address struct {
 	offset uint64
 }
 
-// bytes returns what an access of a lane touches. The kinds of memory are
-// told apart by the windows, and then must be what the instruction says.
+// bytes returns what an access of a lane touches, and tells who watches for
+// races.
+//
+//go:norace
 func (w *warp) bytes(m *access, lane int) ([]byte, error) {
+	b, err := w.locate(m, lane)
+	if raceEnabled && err == nil && m.global(w.r64[m.addr.reg][lane]+m.addr.offset) {
+		raceAccess(b, m.store)
+	}
+	return b, err
+}
+
+// locate is bytes for who tells by himself. The kinds of memory are told apart
+// by the windows, and then must be what the instruction says.
+//
+//go:norace
+func (w *warp) locate(m *access, lane int) ([]byte, error) {
 	address := w.r64[m.addr.reg][lane] + m.addr.offset
 	if address&uint64(m.size-1) != 0 {
 		return nil, w.accessError(m, lane, address, fmt.Sprintf("not aligned to %d bytes", m.size))
 	}
-	if address < sharedWindow && m.space <= spaceGlobal {
+	if m.global(address) {
 		if b := w.block.view.at(m.id, address, m.size); b != nil {
 			return b, nil
 		}
@@ -120,7 +145,13 @@ func (w *warp) bytes(m *access, lane int) ([]byte, error) {
 	return w.special(m, lane, address)
 }
 
+// global says whether an access goes to global memory, as far as it goes
+// anywhere.
+func (m *access) global(address uint64) bool { return address < sharedWindow && m.space <= spaceGlobal }
+
 // special is bytes for what is not global memory.
+//
+//go:norace
 func (w *warp) special(m *access, lane int, address uint64) ([]byte, error) {
 	space, at := m.space, address
 	window := address &^ (sharedWindow - 1)
@@ -157,6 +188,11 @@ func (w *warp) special(m *access, lane int, address uint64) ([]byte, error) {
 	}
 	if at >= uint64(len(all)) || uint64(m.size) > uint64(len(all))-at {
 		return nil, w.accessError(m, lane, address, fmt.Sprintf("offset %d of %d bytes of %s memory", at, len(all), spaceNames[space]))
+	}
+	if races := w.block.races; races != nil && space == spaceShared {
+		if err := races.touch(w, m, lane, int(at)); err != nil {
+			return nil, err
+		}
 	}
 	return all[at : at+uint64(m.size)], nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -93,7 +94,7 @@ func (m *Module) Global(name string) (variable Allocation, ok bool) {
 		return Allocation{}, false
 	}
 	at := s.address - m.base
-	return Allocation{s.address, m.data[at : at+uint64(s.size)]}, true
+	return Allocation{Ptr: s.address, Bytes: m.data[at : at+uint64(s.size)]}, true
 }
 
 // Param is one parameter of a kernel.
@@ -108,6 +109,8 @@ type Kernel struct {
 
 	module  *Module
 	workers int
+	races   bool // are looked for in shared memory
+	idle    *sync.Pool
 
 	params     []Param
 	paramBytes int

@@ -14,6 +14,11 @@ type parser struct {
 
 	f      *function        // being read
 	scopes []map[string]reg // innermost last
+
+	procedures map[string]*procedure
+	in         *inlined            // nil in the body of the kernel itself
+	aliases    []map[string]string // names of variables of the body, innermost last
+	made       int                 // names made up so far
 }
 
 // function is an entry as it was parsed.
@@ -88,6 +93,9 @@ func (p *parser) parseModule() error {
 	if err := p.header(); err != nil {
 		return err
 	}
+	if err := p.findProcedures(); err != nil {
+		return err
+	}
 	for p.peek().kind != tokEnd {
 		t := p.next()
 		var err error
@@ -100,7 +108,7 @@ func (p *parser) parseModule() error {
 		case ".global", ".const", ".shared":
 			err = p.variable(t.text)
 		case ".func":
-			err = p.fail(t, ".func: functions are not supported; everything must be inlined")
+			err = p.procedure()
 		default:
 			err = p.fail(t, strconv.Quote(t.text)+" is no directive that this package knows")
 		}
@@ -163,7 +171,7 @@ func (p *parser) entry() error {
 	k := &Kernel{Name: name, module: p.module, workers: 1}
 	p.module.kernels[name] = k
 	p.f = &function{kernel: k, at: at, labels: map[string]int{}, names: map[string]symbol{}}
-	p.scopes = []map[string]reg{{}}
+	p.scopes, p.aliases = []map[string]reg{{}}, []map[string]string{{}}
 	if p.accept("(") {
 		for !p.accept(")") {
 			if err := p.parameter(); err != nil {

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,7 @@ type statement struct {
 	guard     *reg
 	negated   bool
 	op        []string // the mnemonic, cut at its dots
+	scope     string   // of its labels
 	args      []operand
 }
 
@@ -26,14 +28,16 @@ const (
 )
 
 type operand struct {
-	kind   int
-	reg    reg
-	second *reg
-	num    number
-	name   string
-	base   *operand
-	offset int64
-	elems  []operand
+	kind    int
+	reg     reg
+	negated bool // !reg
+	second  *reg
+	num     number
+	name    string
+	local   bool // name is that of a variable of the body
+	base    *operand
+	offset  int64
+	elems   []operand
 }
 
 // block reads a body from behind its brace to the brace that closes it.
@@ -45,20 +49,22 @@ func (p *parser) block() error {
 		case t.kind == tokEnd:
 			err = p.unexpected("\"}\"")
 		case p.accept("{"):
-			p.scopes = append(p.scopes, map[string]reg{})
+			p.scopes, p.aliases = append(p.scopes, map[string]reg{}), append(p.aliases, map[string]string{})
 			err = p.block()
-			p.scopes = p.scopes[:len(p.scopes)-1]
+			p.scopes, p.aliases = p.scopes[:len(p.scopes)-1], p.aliases[:len(p.aliases)-1]
 		case p.accept(".reg"):
 			err = p.registers()
 		case p.accept(".shared"), p.accept(".local"):
 			err = p.variable(t.text)
+		case p.accept(".param"):
+			err = p.localParam()
 		case t.text == ".pragma":
 			err = p.pragma()
 		case t.kind == tokWord && p.tokens[p.at+1].text == ":":
-			if _, ok := p.f.labels[t.text]; ok {
+			if _, ok := p.f.labels[p.scope()+t.text]; ok {
 				return p.fail(t, "a second label "+t.text)
 			}
-			p.f.labels[t.text] = len(p.f.body)
+			p.f.labels[p.scope()+t.text] = len(p.f.body)
 			p.at += 2
 		case t.kind == tokWord && t.text[0] != '.' || t.text == "@":
 			err = p.instruction()
@@ -81,6 +87,9 @@ func (p *parser) registers() error {
 		return err
 	}
 	d, ok := dtypes[strings.TrimPrefix(typ, ".")]
+	if typ == ".f16x2" {
+		d, ok = f16x2, true
+	}
 	if !ok {
 		return p.fail(t, "registers of type "+strconv.Quote(typ)+" are not supported")
 	}
@@ -150,7 +159,13 @@ func (p *parser) instruction() error {
 	if err != nil {
 		return err
 	}
-	s.line, s.col, s.op = t.line, t.col, strings.Split(name, ".")
+	s.line, s.col, s.op, s.scope = t.line, t.col, strings.Split(name, "."), p.scope()
+	if len(p.f.body) > maxStatements {
+		return p.fail(t, "more than 131,072 instructions in a kernel")
+	}
+	if name == "call" || name == "call.uni" {
+		return p.call(s)
+	}
 	for !p.accept(";") {
 		arg, err := p.operand()
 		if err != nil {
@@ -159,6 +174,14 @@ func (p *parser) instruction() error {
 		s.args = append(s.args, arg)
 		if !p.accept(",") && p.peek().text != ";" {
 			return p.unexpected("\",\" or \";\"")
+		}
+	}
+	switch {
+	case p.in != nil && s.op[0] == "ret" && len(s.args) == 0:
+		s.op, s.args = []string{"bra"}, []operand{{kind: argName, name: returnLabel}}
+	case slices.ContainsFunc(s.args, func(a operand) bool { return a.kind == argAddress && a.base.local }):
+		if i := slices.Index(s.op, "param"); i > 0 {
+			s.op[i] = "local"
 		}
 	}
 	p.f.body = append(p.f.body, s)
@@ -188,6 +211,13 @@ func (p *parser) operand() (operand, error) {
 		return operand{kind: argNumber, num: num}, err
 	case p.accept("_"):
 		return operand{kind: argSink}, nil
+	case p.accept("!"):
+		r, ok := p.lookup(p.peek().text)
+		if !ok || r.class != classPred {
+			return operand{}, p.unexpected("a predicate")
+		}
+		p.at++
+		return operand{kind: argReg, reg: r, negated: true}, nil
 	}
 	name, err := p.word()
 	if err != nil {
@@ -198,7 +228,8 @@ func (p *parser) operand() (operand, error) {
 		if name[0] == '%' && !isSpecial(name) {
 			return operand{}, p.fail(t, name+" is neither declared nor a special register that this package has")
 		}
-		return operand{kind: argName, name: name}, nil
+		own, local := p.alias(name)
+		return operand{kind: argName, name: own, local: local}, nil
 	}
 	o := operand{kind: argReg, reg: r}
 	if p.accept("|") {

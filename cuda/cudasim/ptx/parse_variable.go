@@ -98,6 +98,17 @@ func (p *parser) place(space string, d declared) error {
 	if p.f != nil && (space == ".local" || space == ".shared") {
 		names = p.f.names
 	}
+	if p.in != nil && !strings.Contains(d.name, " ") { // not made up yet
+		// Local variables are there once for each call, shared ones once.
+		own := p.in.scope + d.name
+		if space == ".shared" {
+			own = p.in.name + " " + d.name
+		}
+		p.aliases[len(p.aliases)-1][d.name] = own
+		if d.name = own; names[own].size == d.size && space == ".shared" {
+			return nil
+		}
+	}
 	if _, ok := names[d.name]; ok {
 		return p.fail(d.token, "a second variable named "+d.name)
 	}

@@ -29,7 +29,7 @@ func alloc[T any](t testing.TB, d *device, values []T) (ptr uint64, bytes []byte
 	}
 	ptr = d.next
 	d.next += uint64(align(len(bytes), 512)) + 1<<20
-	d.live = append(d.live, Allocation{ptr, bytes})
+	d.live = append(d.live, Allocation{Ptr: ptr, Bytes: bytes})
 	return ptr, bytes
 }
 

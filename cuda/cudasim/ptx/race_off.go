@@ -4,5 +4,7 @@ package ptx
 
 const raceEnabled = false
 
-func raceRead([]byte)  {}
-func raceWrite([]byte) {}
+func raceAccess([]byte, bool) {}
+func raceOrder(*order)        {}
+func raceHide()               {}
+func raceShow([]byte)         {}

@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,8 +12,8 @@ import (
 func TestRefused(t *testing.T) {
 	for body, reason := range map[string]string{
 		"frob.u32 %r1, %r2;":                            "frob.u32 is not supported",
-		"add.rz.f32 %f1, %f2, %f3;":                     "add.rz.f32 is not supported",
-		"add.f16 %h1, %h2, %h3;":                        "add.f16 is not supported",
+		"add.rzi.f32 %f1, %f2, %f3;":                    "add.rzi.f32 is not supported",
+		"add.bf16 %h1, %h2, %h3;":                       "add.bf16 needs PTX 7.8 and sm_90",
 		"add.u32 %r1, %r2;":                             "add.u32 with 2 operands",
 		"add.u32 %r1, %r2, %d3;":                        "a register of 64 bits where add.u32 needs 32",
 		"add.u64 %r1, %d2, %d3;":                        "a register of 32 bits where add.u64 needs 64",
@@ -30,22 +32,25 @@ func TestRefused(t *testing.T) {
 		"add.u32 7, %r1, %r2;":                          "must write to a register",
 		"bra NOWHERE;":                                  "no label NOWHERE",
 		"L: L: ret;":                                    "a second label L",
-		"bar.sync 0, 64;":                               "a barrier of the whole block",
-		"bar.red.popc.u32 %r1, 0, %p1;":                 "bar.red.popc.u32 is not supported",
+		"bar.sync 0, 63;":                               "a multiple of 32",
+		"bar.sync 16;":                                  "numbers from 0 to 15",
+		"bar.arrive 1;":                                 "bar.arrive needs the number of threads",
+		"bar.red.popc.u32 %r1, 0;":                      "bar.red.popc.u32 with 2 operands",
 		"ld.global.v4.f64 {%g1, %g2, %g3, %g4}, [%d1];": "ld.global.v4.f64 is not supported",
 		"ld.global.v2.f32 {%f1, %f2, %f3}, [%d1];":      "needs 2 registers",
 		"ld.global.f32 %f1, %d1;":                       "needs an address in brackets",
 		"ld.global.f32 %f1, [%r1];":                     "cannot take its address from there",
 		"st.param.f32 [out], %f1;":                      "st.param.f32 is not supported",
-		"cp.async.ca.shared.global [%d1], [%d2], 16;":   "cp.async.ca.shared.global is not supported",
+		"cp.async.ca.shared.global [%d1], [%d2], 16;":   "cp.async.ca.shared.global needs PTX 7.0 and sm_80",
 		"mma.sync.aligned.m16n8k8 %f1;":                 "mma.sync.aligned.m16n8k8 is not supported",
 		"cvt.s32.f32 %r1, %f1;":                         "a float becomes an integer by",
 		"cvt.rn.f32.f32 %f1, %f2;":                      "nothing to round",
-		"cvt.rz.f32.s32 %f1, %r2;":                      "cvt.rz.f32.s32 is not supported",
+		"cvt.f32.s32 %f1, %r2;":                         "an integer becomes a float by",
 		"setp.lo.s32 %p1, %r1, %r2;":                    "setp.lo.s32 is not supported",
 		"atom.global.add.f16 %h1, [%d1], %h2;":          "atom.global.add.f16 is not supported",
+		"red.global.add.noftz.bf16x2 [%d1], %r2;":       "red.global.add.noftz.bf16x2 needs PTX 7.8 and sm_90",
 		"red.global.cas.b32 [%d1], %r1, %r2;":           "red.global.cas.b32 is not supported",
-		"call.uni foo;":                                 "call.uni is not supported",
+		"call.uni foo;":                                 "no function foo with a body",
 		"shfl.bfly.b32 %r1, %r2, %r3, %r4;":             "shfl.bfly.b32 is not supported",
 		".surfref x;":                                   "begins no statement",
 		"add.u32 %r1, %r2, 0x1g;":                       "bad number",
@@ -67,14 +72,23 @@ func TestRefused(t *testing.T) {
 
 func TestRefusedModules(t *testing.T) {
 	for text, reason := range map[string]string{
-		"":                                    `".version" expected`,
-		".version 6.0\n":                      "PTX version outside of 6.4 to 8.x",
-		".version 9.0\n":                      "PTX version outside of 6.4 to 8.x",
-		".version 7.0\nadd":                   `".target" expected`,
-		".version 7.0\n/* ":                   "comment without an end",
-		header + ".func f()":                  ".func: functions are not supported",
-		header + ".tex .u64;":                 `".tex" is no directive`,
-		header + ".visible .entry k() { ret;": "\"}\" expected",
+		"":                   `".version" expected`,
+		".version 6.0\n":     "PTX version outside of 6.4 to 8.x",
+		".version 9.0\n":     "PTX version outside of 6.4 to 8.x",
+		".version 7.0\nadd":  `".target" expected`,
+		".version 7.0\n/* ":  "comment without an end",
+		header + ".func f()": `"{" expected`,
+		header + ".func f() { call.uni f; }\n.entry k() { call.uni f; }":                            "f calls itself",
+		header + ".func f() { call.uni g; }\n.func g() { call.uni f; }\n.entry k() { call.uni f; }": "f calls itself",
+		header + ".func f(.param .b32 x) { ret; }\n.entry k() { call.uni f; }":                      "f has 0 results and 1 parameters",
+		header + ".func f(.param .b32 x) { ret; }\n.entry k() { .param .b64 y; call.uni f, (y); }":  "8 bytes are passed for x of f, which has 4",
+		header + ".func f(.param .b32 x) { ret; }\n.entry k() { .reg .b32 y; call.uni f, (y); }":    "y is no .param of this body",
+		header + ".extern .func f;\n.entry k() { call.uni f; }":                                     "no function f with a body",
+		header + ".func f() { ret; }\n.func f() { ret; }":                                           "a second function named f",
+		header + ".func f() { frob.u32; ret; }\n.entry k() { call.uni f; }":                         "frob.u32 is not supported",
+		header + doubling(20) + ".entry k() { call.uni f0; }":                                       "131,072",
+		header + ".tex .u64;":                                        `".tex" is no directive`,
+		header + ".visible .entry k() { ret;":                        "\"}\" expected",
 		header + ".visible .entry k() { ret; }\n.entry k() { ret; }": "a second kernel named k",
 		header + ".global .b8 a[2] = {1, 2, 3};":                     "more values than room",
 		header + ".extern .global .b8 a[];":                          "a has no size",
@@ -93,6 +107,16 @@ func TestRefusedModules(t *testing.T) {
 	}
 }
 
+// doubling are functions that each call the next twice.
+func doubling(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, ".func f%d() { call.uni f%d; call.uni f%d; }\n", i, i+1, i+1)
+	}
+	fmt.Fprintf(&b, ".func f%d() { ret; }\n", n)
+	return b.String()
+}
+
 func TestNoKernel(t *testing.T) {
 	m := compileFile(t, "reduce")
 	_, err := m.Kernel("average")
@@ -105,6 +129,11 @@ func FuzzCompile(f *testing.F) {
 	f.Add(snippetText("L:\n@!%p1 bra L;\n{ .reg .b32 t; mov.b64 {t, %r1}, %d2; }\nshfl.sync.bfly.b32 %r1|%p2, %r2, 1, 31, -1;"))
 	f.Add(snippetText("ld.global.v2.f32 {%f1, _}, [%d1+-8];\natom.global.cas.b64 %d1, [%d2], %d3, 7;"))
 	f.Add(header + ".global .align 8 .f64 x[2][2] = {{0d3ff0000000000000, 1}, {2}};\n.extern .shared .b8 y[];")
+	f.Add(strings.Replace(snippetText("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};\n"+
+		"ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r1}, [%r2];\ncp.async.ca.shared.global.L2::128B [%r1], [%d1], 16, %r2;\ncp.async.wait_group 1;"), "7.0", "7.8", 1))
+	f.Add(snippetText("bar.red.popc.u32 %r1, 0, 64, !%p1;\nbar.arrive 1, %r1;\nlop3.b32 %r1, %r2, %r3, %r4, 5;\nmad.lo.cc.u32 %r1, %r2, %r3, %r4;\n" +
+		"setp.lt.and.f16x2 %p1|%p2, %r1, %r2, !%p3;\nset.lt.u32.f16 %r1, %h1, %h2;\ncvt.rp.relu.f16.f32 %h1, %f1;\nfma.rn.f16 %h1, %h2, %h3, %h4;\nprmt.b32.rc8 %r1, %r2, %r3, %r4;"))
+	f.Add(header + ".func (.param .b32 r) f(.param .b32 x) { ret; }\n.entry k() { .reg .b32 %r; { .param .b32 a; .param .b32 b; call.uni (a), f, (b); } }")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := Compile(text)
 		if (m == nil) == (err == nil) {

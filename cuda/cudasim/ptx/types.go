@@ -10,6 +10,10 @@ const (
 	kindSigned
 	kindFloat
 	kindPred
+	kindHalves // two f16
+	kindBrain  // bf16
+	kindBrains // two bf16
+	kindTensor // tf32
 )
 
 const (
@@ -29,16 +33,42 @@ const (
 	f64  = kindFloat | 64
 	f16  = kindFloat | 16
 	pred = kindPred | 1
+
+	f16x2  = kindHalves | 32
+	bf16   = kindBrain | 16
+	bf16x2 = kindBrains | 32
+	tf32   = kindTensor | 32
 )
+
+// formats are types that few instructions have.
+var formats = map[string]dtype{"f16x2": f16x2, "bf16": bf16, "bf16x2": bf16x2, "tf32": tf32}
 
 var dtypes = map[string]dtype{
 	"b8": b8, "b16": b16, "b32": b32, "b64": b64, "u8": u8, "u16": u16, "u32": u32, "u64": u64,
 	"s8": s8, "s16": s16, "s32": s32, "s64": s64, "f16": f16, "f32": f32, "f64": f64, "pred": pred,
 }
 
+// typeNamed is the type or format of a name, 0 if there is none.
+func typeNamed(name string) dtype {
+	if t, ok := dtypes[name]; ok {
+		return t
+	}
+	return formats[name]
+}
+
 func (t dtype) bits() int   { return int(t & 0xff) }
 func (t dtype) bytes() int  { return t.bits() / 8 }
 func (t dtype) kind() dtype { return t &^ 0xff }
+
+// packed says whether a type is two floats in 32 bits; half is that of one.
+func (t dtype) packed() bool { return t == f16x2 || t == bf16x2 }
+
+func (t dtype) half() dtype {
+	if t == f16x2 {
+		return f16
+	}
+	return bf16
+}
 
 // class says which of a warp's register files holds values of the type.
 func (t dtype) class() class {
@@ -70,9 +100,17 @@ type reg struct {
 }
 
 // fits says whether an instruction of type t may have the register: their
-// widths are the same, and an integer is no float.
+// widths are the same, and an integer is no float. Two halves are no f32 either,
+// but may be an integer.
 func (r reg) fits(t dtype) bool {
 	integer := func(k dtype) bool { return k == kindSigned || k == kindUnsigned }
-	return r.width == t.bits() &&
-		!(r.kind == kindFloat && integer(t.kind()) || integer(r.kind) && t.kind() == kindFloat)
+	switch {
+	case r.width != t.bits():
+		return false
+	case r.kind == kindFloat:
+		return t.kind() == kindFloat || t.kind() == kindBits || t == bf16
+	case r.kind == kindHalves:
+		return t.kind() != kindFloat
+	}
+	return !integer(r.kind) || t.kind() != kindFloat && t.kind() < kindHalves
 }

@@ -1,10 +1,10 @@
 package ptx
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // warp is 32 threads that run together. Where they go different ways they are
@@ -20,13 +20,12 @@ type warp struct {
 	r64  []lanes64
 	pred []uint32
 
-	first32   []lanes32 // what r32, r64 and pred begin as
-	first64   []lanes64
-	firstPred []uint32
-
 	t32 lanes32 // results before they are blended in
 	t64 lanes64
 
+	where extent // of the access that runs
+
+	copies asyncCopies
 	local  []byte // of all lanes, one after another
 	all    uint32 // lanes that have a thread
 	live   uint32 // those that have not ended
@@ -46,26 +45,35 @@ type group struct {
 	state int
 }
 
-// prepare makes the registers as they are when a block begins, but for what
-// differs between blocks.
-func (w *warp) prepare() {
-	k := w.block.kernel
-	w.first32, w.first64 = make([]lanes32, len(w.r32)), make([]lanes64, len(w.r64))
-	w.firstPred = make([]uint32, len(w.pred))
+// newWarp makes a warp with its constants. A kernel writes the other registers
+// before it reads them, so they are never reset: what a block leaves in them
+// does not matter to the next.
+func (b *block) newWarp(index int) *warp {
+	k := b.kernel
+	w := &warp{
+		block: b, index: index,
+		r32:   make([]lanes32, max(k.registers[class32], 1)),
+		r64:   make([]lanes64, max(k.registers[class64], 1)),
+		pred:  make([]uint32, max(k.registers[classPred], 1)),
+		local: make([]byte, k.local*warpSize),
+	}
 	for _, c := range k.constants {
 		switch c.at.class {
 		case class32:
-			fill(&w.first32[c.at.index], uint32(c.value))
+			fill(&w.r32[c.at.index], uint32(c.value))
 		case class64:
-			for i := range warpSize {
-				w.first64[c.at.index][i] = c.value
-			}
+			spread(&w.r64[c.at.index], c.value, full)
 		case classPred:
-			w.firstPred[c.at.index] = uint32(c.value)
+			w.pred[c.at.index] = uint32(c.value)
 		}
 	}
-	for _, s := range k.specials {
-		of, r := specialNames[s.name], &w.first32[s.at]
+	return w
+}
+
+// prepare sets what a launch sets.
+func (w *warp) prepare() {
+	for _, s := range w.block.kernel.specials {
+		of, r := specialNames[s.name], &w.r32[s.at]
 		for lane := range r {
 			r[lane] = of(w.block, w.index, lane)
 		}
@@ -78,25 +86,23 @@ func (w *warp) prepare() {
 
 // start sets the warp to the beginning of a block.
 func (w *warp) start() {
-	copy(w.r32, w.first32)
-	copy(w.r64, w.first64)
-	copy(w.pred, w.firstPred)
-	for _, s := range w.block.kernel.specials {
-		if strings.HasPrefix(s.name, "%ctaid") {
-			fill(&w.r32[s.at], specialNames[s.name](w.block, w.index, 0))
-		}
+	for _, s := range w.block.places {
+		fill(&w.r32[s.at], specialNames[s.name](w.block, w.index, 0))
 	}
 	poison(w.local)
+	w.copies.reset()
 	w.live = w.all
 	w.groups = append(w.groups[:0], group{mask: w.all})
 }
 
 // poison fills memory that no thread has written.
 func poison(b []byte) {
-	for i := range b {
-		b[i] = unwritten
+	for len(b) > 0 {
+		b = b[copy(b, poisoned):]
 	}
 }
+
+var poisoned = bytes.Repeat([]byte{unwritten}, 4096)
 
 // run goes on until all lanes have ended or wait at a barrier.
 func (w *warp) run() error {
@@ -181,6 +187,8 @@ func (w *warp) meeting(in *inst, lanes uint32) (members, same uint32) {
 
 // runGroup runs group i until another must be looked at: it ends, waits, splits
 // or comes to where the next one is.
+//
+//go:norace
 func (w *warp) runGroup(i int) error {
 	g := &w.groups[i]
 	limit := math.MaxInt
@@ -201,6 +209,14 @@ func (w *warp) runGroup(i int) error {
 		}
 		switch {
 		case mask == 0:
+			g.pc++
+		case mask == full && in.all32 != nil:
+			r := &in.regs
+			in.all32(&w.r32[r[0]], &w.r32[r[1]], &w.r32[r[2]], &w.r32[r[3]])
+			g.pc++
+		case mask == full && in.all64 != nil:
+			r := &in.regs
+			in.all64(&w.r64[r[0]], &w.r64[r[1]], &w.r64[r[2]], &w.r64[r[3]])
 			g.pc++
 		case in.flow == flowNext:
 			if err := in.run(w, mask); err != nil {
@@ -245,6 +261,9 @@ func (w *warp) flow(g *group, in *inst, mask uint32) (again bool, err error) {
 		g.pc = int(in.target)
 		w.groups = append(w.groups, group{pc: pc + 1, mask: rest})
 		return false, nil
+	case rest != 0 && in.aligned:
+		return false, &SyncError{w.place(in.line, lowest(mask)), rest,
+			fmt.Sprintf("lanes %#x of the warp pass by a barrier that all of them must come to together", rest)}
 	case rest != 0: // who is guarded out of a wait goes on by itself
 		g.mask = mask
 		w.groups = append(w.groups, group{pc: g.pc + 1, mask: rest})

@@ -14,7 +14,7 @@ type driver struct {
 	table   *shim.Table
 	device  uint64
 	context uintptr
-	stream  uint64 // NON_BLOCKING
+	stream  uint64   // NON_BLOCKING
 	release []func() // what holds streams up
 	undo    []func()
 }

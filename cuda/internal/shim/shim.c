@@ -228,4 +228,8 @@ const char *tarn_get_error_name(const struct tarn_cuda *t, tarn_result code) {
 	return name;
 }
 
+void tarn_hand_over(uintptr_t function, const struct tarn_cuda *t) {
+	((void (*)(const struct tarn_cuda *))function)(t);
+}
+
 void tarn_nothing(const struct tarn_launch *l) { (void)l; }

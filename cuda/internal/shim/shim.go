@@ -153,6 +153,9 @@ func (t *Table) Launch(l *Launch) Out {
 	return out(C.tarn_launch(t.c, (*C.struct_tarn_launch)(unsafe.Pointer(l))))
 }
 
+// HandOver calls a C function that takes the table, by its address.
+func (t *Table) HandOver(function uintptr) { C.tarn_hand_over(C.uintptr_t(function), t.c) }
+
 // Nothing crosses into C and back, with the argument of Launch.
 func (t *Table) Nothing(l *Launch) { C.tarn_nothing((*C.struct_tarn_launch)(unsafe.Pointer(l))) }
 

@@ -201,6 +201,8 @@ struct tarn_out tarn_launch(const struct tarn_cuda *t, const struct tarn_launch 
 // tarn_get_error_name returns NULL where the driver has no such function or
 // knows no such code.
 const char *tarn_get_error_name(const struct tarn_cuda *t, tarn_result code);
+// tarn_hand_over calls a void (*)(const struct tarn_cuda *) with the table.
+void tarn_hand_over(uintptr_t function, const struct tarn_cuda *t);
 // tarn_nothing is a call into C that does nothing, to compare others with.
 void tarn_nothing(const struct tarn_launch *l);
 
