@@ -8,10 +8,10 @@ TESTED  ?=
 GOTEST := $(GO) test -timeout $(TIMEOUT)
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt vet lint test race invariants nocgo cross bench fuzz mutants gpu sizes
+.PHONY: help check fmt vet lint test race invariants nocgo cross bench fuzz mutants gpu gpu-bundle ptx ptxcheck ptxas sizes
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 check: fmt vet lint $(if $(TESTED),,test) race invariants nocgo cross ## all that must pass before a commit
 	@echo "check: all passed"
@@ -58,16 +58,30 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 mutants: ## lines of package memory, each changed for the worse: a test must notice
 	$(GO) run ./memory/memorytest/mutants
 
-gpu: ## the tests that need a CUDA driver; says so where there is none
-	@log=$$($(GO) test -count=1 -v -run '^TestDriver' ./cuda 2>&1) || { echo "$$log"; exit 1; }; \
-	echo "$$log"; \
-	if echo "$$log" | grep -q -e '^--- SKIP' || ! echo "$$log" | grep -q -e '^--- PASS'; then \
+gpu: ## the tests on a GPU that need one or run on any; says so where there is none
+	@log=$$($(GO) test -count=1 -v -timeout 60m -run '^TestDriver' ./cuda/... 2>&1) || { echo "$$log"; exit 1; }; \
+	echo "$$log" | grep -v -e '^ok ' -e '^testing: warning' -e '^PASS' -e 'no test files' -e 'no tests to run'; \
+	if echo "$$log" | grep -q -e '^--- PASS: TestDriver '; then \
+		TARN_TEST_DEVICE=0 $(GO) test -count=1 -timeout 60m ./kernels/gpu ./tensor; \
+	else \
 		echo; \
 		echo "********************************************************************"; \
 		echo "*  make gpu: SKIPPED. No usable CUDA driver here; nothing of the   *"; \
 		echo "*  GPU was tested. The reason stands above.                        *"; \
 		echo "********************************************************************"; \
 	fi
+
+gpu-bundle: ## tests and report for a machine with a GPU and no Go, in build/gpu-bundle
+	GO=$(GO) internal/gpureport/bundle.sh build/gpu-bundle
+
+ptx: ## compile the kernels of kernels/gpu to the PTX that is embedded (needs clang 19)
+	kernels/gpu/build.sh
+
+ptxcheck: ## the embedded PTX is what its sources compile to (needs clang 19)
+	GO=$(GO) kernels/gpu/check.sh
+
+ptxas: ## assemble the embedded PTX for all GPUs: no register may spill (needs ptxas in PATH or $$PTXAS)
+	kernels/gpu/ptxas.sh
 
 sizes: ## the files that are nearest to their budget of lines
 	@$(GO) test -count=1 -v -run '^TestRepository$$' ./internal/lint | grep -e ' of ' -e 'source files' || true

@@ -13,8 +13,8 @@
 // take (see [Error]) and has written nothing then; it never panics.
 //
 // Each op has several bodies that are tested against each other: kernels/ref
-// (plain Go, slow and plainly right) and kernels/cpu (C through cgo, plain Go
-// without it).
+// (plain Go, slow and plainly right), kernels/cpu (C through cgo, plain Go
+// without it) and kernels/gpu (CUDA C++, as PTX).
 //
 // The caller keeps the memory behind a View alive until Run returns, and on a
 // stream until the work is done.

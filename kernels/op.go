@@ -73,6 +73,11 @@ const (
 	// (rank 0) the mean over rows of log(sum(exp(row-m))) - (row[class]-m),
 	// with m the row's maximum. A class out of [0,C) is an *Error wrapping
 	// ErrIndex that names row and class. N = 0 gives NaN, as in PyTorch. Float.
+	//
+	// On a device that works on after Run has returned, Run cannot return that
+	// error: the loss becomes NaN, as does the row of the gradient, and kernels/gpu
+	// has the error for who asks its Fault after synchronising. That holds for
+	// CrossEntropyGrad too.
 	CrossEntropy
 	// CrossEntropyGrad: Out[0] [N,C] = In[0] * (softmax(logits) - onehot)/N
 	// with In[0] dloss (rank 0), In[1] logits, In[2] classes. The softmax is

@@ -112,11 +112,11 @@ func apply[T element](id kernels.ID, out, x, y []T, alpha, beta T) {
 		}
 	case kernels.Exp:
 		for i := range out {
-			out[i] = T(math.Exp(float64(x[i])))
+			out[i] = T(kernels.ExpFloat(float64(x[i])))
 		}
 	case kernels.Log:
 		for i := range out {
-			out[i] = T(math.Log(float64(x[i])))
+			out[i] = T(kernels.LogFloat(float64(x[i])))
 		}
 	case kernels.Sqrt:
 		for i := range out {

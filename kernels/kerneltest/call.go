@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"unsafe"
 
-	"tarn/cuda"
 	"tarn/kernels"
-	"tarn/kernels/ref"
 )
 
 // call is one call of an op, ready to be run on any table.
@@ -23,35 +20,32 @@ type call struct {
 // nowhere as the Ptr of an operand makes the address 0 in a run.
 const nowhere = ^uintptr(0)
 
-// hostQueue is the queue of a device whose work is done when Run returns.
-type hostQueue struct{}
-
-func (hostQueue) Stream() cuda.Stream { return 0 }
-
-var reference = ref.Table()
-
 // result is what a run left behind.
 type result struct {
 	err   error
+	late  bool               // err came after Run, which may have written outputs
 	bytes map[*memory][]byte // of every memory of the call
 	stray string             // where the workspace was overrun; "" if nowhere
 }
 
-// run does c on a copy of its memory.
-func (c *call) run(table *kernels.Table) result {
+// run does c on a copy of its memory. An error of the place, which is none of
+// the op's, is a panic: the test cannot go on.
+func (c *call) run(on device) result {
 	res := result{bytes: map[*memory][]byte{}}
+	addresses := map[*memory]uintptr{}
 	a := kernels.NewArgs()
 	defer a.Put()
 	a.Attr = c.attr
 	bind := func(o operand) kernels.View {
 		if res.bytes[o.mem] == nil {
 			res.bytes[o.mem] = o.mem.words()
+			addresses[o.mem] = on.put(res.bytes[o.mem])
 		}
 		v := o.view
 		if v.Ptr == nowhere {
 			v.Ptr = 0
 		} else {
-			v.Ptr += uintptr(unsafe.Pointer(&res.bytes[o.mem][0]))
+			v.Ptr += addresses[o.mem]
 		}
 		return v
 	}
@@ -61,43 +55,25 @@ func (c *call) run(table *kernels.Table) result {
 	for _, o := range c.in {
 		a.In = append(a.In, bind(o))
 	}
-	op := table[c.id]
-	work := c.workspace(op, a)
-	res.err = op.Run(hostQueue{}, a)
-	for i, b := range work {
-		if b != poison && (i < redZone || i >= len(work)-redZone) {
-			res.stray = fmt.Sprintf("byte %d of a workspace of %d", i-redZone, len(work)-2*redZone)
-		}
+	op := on.table[c.id]
+	work := on.workspace(op, a)
+	res.err = op.Run(on.place.Queue(), a)
+	if err := on.place.Sync(); err != nil && res.err == nil {
+		res.err, res.late = err, true
 	}
+	for m, b := range res.bytes {
+		on.take(addresses[m], b)
+	}
+	res.stray = on.overrun(work)
 	runtime.KeepAlive(res.bytes)
-	runtime.KeepAlive(work)
 	return res
 }
 
-// workspace gives a what op asks for, between red zones and at a multiple of
-// 64, and returns the memory; nil where nothing is asked.
-func (c *call) workspace(op *kernels.Op, a *kernels.Args) []byte {
-	if op.Workspace == nil {
-		return nil
-	}
-	n := op.Workspace(a)
-	if n == 0 {
-		return nil
-	}
-	b := newMemory(n + 2*redZone + 64).words()
-	base := uintptr(unsafe.Pointer(&b[0]))
-	skip := -(base + redZone) & 63
-	b = b[skip : int64(skip)+n+2*redZone]
-	a.Work = kernels.View{Ptr: base + skip + redZone, Rank: 1}
-	a.Work.Dims[0], a.Work.Strides[0] = n, 1
-	return b
-}
-
-// compare runs c on table and on the reference and returns how they differ:
+// compare runs c on a device and on the reference and returns how they differ:
 // in the error, in an element of an output by more than the tolerance, or in a
 // byte that no op may write.
-func (c *call) compare(table *kernels.Table) error {
-	want, got := c.run(reference), c.run(table)
+func (c *call) compare(on device) error {
+	want, got := c.run(reference), c.run(on)
 	if got.stray != "" {
 		return c.errorf("wrote %s", got.stray)
 	}
@@ -105,14 +81,18 @@ func (c *call) compare(table *kernels.Table) error {
 		return c.errorf("error %v, want %v", got.err, want.err)
 	}
 	if want.err != nil {
-		if err := c.compareBytes(got, true); err != nil {
+		if got.late && !errors.Is(want.err, kernels.ErrIndex) {
+			return c.errorf("error %v when the work was done, want %v from Run", got.err, want.err)
+		}
+		if got.late { // the data was looked at while outputs were written
+			c.allowWrites()
+		}
+		if err := c.compareBytes(got, !got.late); err != nil {
 			return err
 		}
 		return c.compareErrors(got.err, want.err)
 	}
-	for _, o := range c.out {
-		o.allowWrites()
-	}
+	c.allowWrites()
 	if err := c.compareBytes(got, false); err != nil {
 		return err
 	}
@@ -123,6 +103,12 @@ func (c *call) compare(table *kernels.Table) error {
 		}
 	}
 	return nil
+}
+
+func (c *call) allowWrites() {
+	for _, o := range c.out {
+		o.allowWrites()
+	}
 }
 
 // compareBytes demands that nothing was written outside the outputs, or

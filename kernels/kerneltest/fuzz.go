@@ -9,7 +9,10 @@ import (
 
 // Fuzz makes a call from each input of f, good or bad, and compares table with
 // the reference on it: results, errors and untouched bytes.
-func Fuzz(f *testing.F, table *kernels.Table) {
+func Fuzz(f *testing.F, table *kernels.Table) { FuzzOn(f, table, Host()) }
+
+// FuzzOn is Fuzz on a place.
+func FuzzOn(f *testing.F, table *kernels.Table, place Place) {
 	seeds := rand.New(rand.NewPCG(1, 2))
 	for id := range byte(kernels.NumOps) {
 		for range 8 {
@@ -26,7 +29,7 @@ func Fuzz(f *testing.F, table *kernels.Table) {
 		if table[c.id] == nil || !table[c.id].DTypes.Has(c.out[0].view.DType) {
 			return
 		}
-		if err := c.compare(table); err != nil {
+		if err := c.compare(device{table, place}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -1,8 +1,8 @@
 // Package kerneltest is the conformance suite of the ops of package kernels:
 // it runs a device's table on many shapes, layouts and values and compares the
-// results with kernels/ref. Operands are in host memory, so the suite is for
-// tables whose addresses are those of the host.
+// results with kernels/ref.
 //
+//	place.go      where a device has its memory
 //	memory.go     operands between red zones; outputs start as poison
 //	layout.go     layouts (transposed, sliced, ...) and values (NaN, denormals, ...)
 //	call.go       one call: run on both tables, compare every byte
@@ -25,7 +25,8 @@ import (
 // suite is one op of a table under test, for one dtype.
 type suite struct {
 	*testing.T
-	table *kernels.Table
+	device
+	every int // of the calls one in so many is made
 	rand  *rand.Rand
 	id    kernels.ID
 	dtype kernels.DType // of the floating-point or numeric operands
@@ -53,10 +54,21 @@ var families = []family{
 	{"optimiser", []kernels.ID{kernels.SGDStep, kernels.AdamWStep}, (*suite).optimiser},
 }
 
-// Run tests every op of table under the given name, for the dtypes in only or,
-// with none given, for all. An op or dtype that the table lacks is skipped and
-// says so.
+// Run tests every op of table under the given name, on host memory, for the
+// dtypes in only or, with none given, for all. An op or dtype that the table
+// lacks is skipped and says so.
 func Run(t *testing.T, name string, table *kernels.Table, only ...kernels.DType) {
+	RunOn(t, name, table, Host(), 1, only...)
+}
+
+// RunOn is Run on a place that may be slow: of the calls that the suite has
+// one in every is made, and a thinned suite makes one in 16 of those. The longest
+// are left out where that is less than one in 8.
+func RunOn(t *testing.T, name string, table *kernels.Table, place Place, every int, only ...kernels.DType) {
+	on := device{table, place}
+	if thinned() {
+		every *= 16
+	}
 	dtypes := only
 	if len(dtypes) == 0 {
 		dtypes = []kernels.DType{kernels.Float32, kernels.Float64, kernels.Int64}
@@ -66,12 +78,12 @@ func Run(t *testing.T, name string, table *kernels.Table, only ...kernels.DType)
 			for _, id := range f.ids {
 				for _, d := range dtypes {
 					if byDType(id).Has(d) {
-						t.Run(id.String()+"/"+d.String(), func(t *testing.T) { runOp(t, table, id, d, f.cases) })
+						t.Run(id.String()+"/"+d.String(), func(t *testing.T) { runOp(t, on, every, id, d, f.cases) })
 					}
 				}
 			}
 		}
-		t.Run("refuse", func(t *testing.T) { refuse(t, table) })
+		t.Run("refuse", func(t *testing.T) { refuse(t, on) })
 	})
 }
 
@@ -84,15 +96,15 @@ func byDType(id kernels.ID) kernels.DTypes {
 	return id.DTypes()
 }
 
-func runOp(t *testing.T, table *kernels.Table, id kernels.ID, d kernels.DType, cases func(*suite)) {
+func runOp(t *testing.T, on device, every int, id kernels.ID, d kernels.DType, cases func(*suite)) {
 	needed := d
 	if id == kernels.ArgMax {
 		needed = kernels.Int64
 	}
-	if table[id] == nil || !table[id].DTypes.Has(needed) {
+	if on.table[id] == nil || !on.table[id].DTypes.Has(needed) {
 		t.Skipf("the table has no %v for %v", id, d)
 	}
-	cases(&suite{T: t, table: table, rand: rand.New(rand.NewPCG(uint64(id), uint64(d))), id: id, dtype: d})
+	cases(&suite{T: t, device: on, every: every, rand: rand.New(rand.NewPCG(uint64(id), uint64(d))), id: id, dtype: d})
 }
 
 // thinned reports whether the suite is to leave most calls out: with -short,
@@ -104,10 +116,10 @@ func thinned() bool { return raceDetector || testing.Short() }
 func (s *suite) check(c *call) {
 	s.Helper()
 	s.calls++
-	if thinned() && s.calls%16 != 0 {
+	if s.calls%s.every != 0 {
 		return
 	}
-	if err := c.compare(s.table); err != nil {
+	if err := c.compare(s.device); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -76,7 +76,7 @@ func (s *suite) classOutOfRange() {
 // namesIndex demands an ErrIndex whose text has the given numbers.
 func (s *suite) namesIndex(c *call, numbers ...int64) {
 	s.Helper()
-	err := c.run(s.table).err
+	err := c.run(s.device).err
 	var e *kernels.Error
 	if !errors.As(err, &e) || !errors.Is(err, kernels.ErrIndex) || e.Op != s.id {
 		s.Fatalf("%v: error %v, want ErrIndex", c, err)

@@ -146,8 +146,8 @@ func onDim(f func(*kernels.View)) func(*call) bool {
 }
 
 // goodCall returns a call of id that every table takes.
-func goodCall(t *testing.T, table *kernels.Table, id kernels.ID) *call {
-	s := &suite{T: t, table: table, rand: rand.New(rand.NewPCG(3, uint64(id))), id: id, dtype: kernels.Float32}
+func goodCall(t *testing.T, id kernels.ID) *call {
+	s := &suite{T: t, rand: rand.New(rand.NewPCG(3, uint64(id))), id: id, dtype: kernels.Float32}
 	dims := []int64{4, 5}
 	switch id {
 	case kernels.Sum, kernels.Max:
@@ -177,20 +177,20 @@ func goodCall(t *testing.T, table *kernels.Table, id kernels.ID) *call {
 
 // refuse tests that bad arguments are the right typed error and leave every
 // byte as it was.
-func refuse(t *testing.T, table *kernels.Table) {
+func refuse(t *testing.T, on device) {
 	for id := range kernels.ID(kernels.NumOps) {
-		if table[id] == nil {
+		if on.table[id] == nil {
 			continue
 		}
-		if err := goodCall(t, table, id).compare(table); err != nil {
+		if err := goodCall(t, id).compare(on); err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range faults {
-			c := goodCall(t, table, id)
+			c := goodCall(t, id)
 			if !f.spoil(c) {
 				continue
 			}
-			r := c.run(table)
+			r := c.run(on)
 			var e *kernels.Error
 			if !errors.As(r.err, &e) || !errors.Is(r.err, f.want) || e.Op != id {
 				t.Errorf("%v, %s: error %v, want %v", id, f.name, r.err, f.want)

@@ -18,7 +18,7 @@ func Threads(t *testing.T, table *kernels.Table, set func(threads int)) {
 				continue
 			}
 			t.Run(id.String()+"/"+d.String(), func(t *testing.T) {
-				s := &suite{T: t, table: table, rand: rand.New(rand.NewPCG(5, uint64(id))), id: id, dtype: d}
+				s := &suite{T: t, device: onHost(table), every: 1, rand: rand.New(rand.NewPCG(5, uint64(id))), id: id, dtype: d}
 				for _, c := range s.largeCalls() {
 					s.sameBits(c, set)
 				}
@@ -32,7 +32,7 @@ func (s *suite) sameBits(c *call, set func(threads int)) {
 	var want result
 	for _, n := range []int{1, 2, 5} {
 		set(n)
-		got := c.run(s.table)
+		got := c.run(s.device)
 		if got.err != nil {
 			s.Fatal(got.err)
 		}

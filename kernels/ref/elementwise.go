@@ -50,11 +50,11 @@ func affine[T float](a *kernels.Args) error {
 }
 
 func exp[T float](a *kernels.Args) error {
-	return map1(a, func(x T) T { return T(math.Exp(float64(x))) })
+	return map1(a, func(x T) T { return T(kernels.ExpFloat(float64(x))) })
 }
 
 func log[T float](a *kernels.Args) error {
-	return map1(a, func(x T) T { return T(math.Log(float64(x))) })
+	return map1(a, func(x T) T { return T(kernels.LogFloat(float64(x))) })
 }
 
 func sqrt[T float](a *kernels.Args) error {
