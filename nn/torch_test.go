@@ -14,9 +14,21 @@ import (
 	"tarn/tensor"
 )
 
+// devices are what the tests with PyTorch's numbers run on; graph_cgo_test.go
+// adds one.
+var devices = map[string]func(t *testing.T) *tensor.Device{
+	"cpu": func(*testing.T) *tensor.Device { return tensor.CPU() },
+}
+
 // TestThreeStepsAgainstPyTorch trains a small MLP on the fixtures' data and
 // compares loss, gradients and weights after every step.
 func TestThreeStepsAgainstPyTorch(t *testing.T) {
+	for name, open := range devices {
+		t.Run(name, func(t *testing.T) { threeStepsOn(t, open(t)) })
+	}
+}
+
+func threeStepsOn(t *testing.T, dev *tensor.Device) {
 	files, err := filepath.Glob("testdata/torch/three_steps_*.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -26,18 +38,17 @@ func TestThreeStepsAgainstPyTorch(t *testing.T) {
 		for _, run := range f.Runs {
 			t.Run(filepath.Base(file)+" "+run.DType, func(t *testing.T) {
 				if run.DType == "float32" {
-					threeSteps(t, f, run, tensor.Float32, 1e-5)
+					threeSteps(t, dev, f, run, tensor.Float32, 1e-5)
 				} else {
-					threeSteps(t, f, run, tensor.Float64, 1e-12)
+					threeSteps(t, dev, f, run, tensor.Float64, 1e-12)
 				}
 			})
 		}
 	}
 }
 
-func threeSteps(t *testing.T, f *fixture.Training, run fixture.Run, dt tensor.DType, tolerance float64) {
-	dev := tensor.CPU()
-	model := modelOf(t, f, dt)
+func threeSteps(t *testing.T, dev *tensor.Device, f *fixture.Training, run fixture.Run, dt tensor.DType, tolerance float64) {
+	model := modelOf(dev, f, dt)
 	defer func() { require.NoError(t, nn.Release(model)) }()
 	opt := optimizerOf(t, f.Optimizer, model.Parameters())
 	weights := tolerance
@@ -63,15 +74,15 @@ func threeSteps(t *testing.T, f *fixture.Training, run fixture.Run, dt tensor.DT
 	}
 }
 
-func modelOf(t *testing.T, f *fixture.Training, dt tensor.DType) *nn.Sequential {
+func modelOf(dev *tensor.Device, f *fixture.Training, dt tensor.DType) *nn.Sequential {
 	model := nn.NewSequential()
 	for i := 0; i < len(f.Params); i += 2 {
 		if i > 0 {
 			model.Modules = append(model.Modules, nn.ReLU{})
 		}
 		model.Modules = append(model.Modules, &nn.Linear{
-			Weight: load(tensor.CPU(), f.Params[i].Value).To(dt).RequireGrad(),
-			Bias:   load(tensor.CPU(), f.Params[i+1].Value).To(dt).RequireGrad(),
+			Weight: load(dev, f.Params[i].Value).To(dt).RequireGrad(),
+			Bias:   load(dev, f.Params[i+1].Value).To(dt).RequireGrad(),
 		})
 	}
 	return model

@@ -17,6 +17,8 @@ type leaf struct {
 	grad *Tensor // nil until a backward reaches the leaf; guarded by mu
 }
 
+func (l *leaf) home() *Stream { return l.stream.orDefault() }
+
 // RequireGrad makes t a leaf that backward computes a gradient for, and
 // returns t. It is an error, carried by the tensor returned, for a tensor that
 // has history or is not a float.
@@ -33,7 +35,7 @@ func (t *Tensor) RequireGrad() *Tensor {
 		return failed(newError("RequireGrad", err, t), t.dev, t.env, t.view)
 	}
 	if t.leaf == nil {
-		t.leaf = &leaf{stream: t.storage.home}
+		t.leaf = &leaf{stream: t.storage.homeStream()}
 		if err := t.storage.setTag(parameterTag); err != nil {
 			return failed(newError("RequireGrad", err, t), t.dev, t.env, t.view)
 		}
@@ -80,10 +82,10 @@ func (l *leaf) add(g *Tensor) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.grad != nil {
-		err := addInto(l.stream, l.grad, g)
+		err := addInto(l.home(), l.grad, g)
 		return errors.Join(err, g.Release())
 	}
-	if g.sole() && g.storage.home == l.stream {
+	if g.sole() && g.storage.home == l.home() {
 		if err := g.storage.moveTo(nil); err != nil {
 			return err
 		}
@@ -91,7 +93,7 @@ func (l *leaf) add(g *Tensor) error {
 		l.grad = g
 		return g.storage.setTag(gradientTag)
 	}
-	copied := cloneOn(l.stream, nil, g)
+	copied := cloneOn(l.home(), nil, g)
 	if err := errors.Join(copied.err, g.Release()); err != nil {
 		return err
 	}
@@ -243,7 +245,7 @@ func (b *backward) arrive(n *node, g *Tensor) error {
 }
 
 func (b *backward) leaf(l *leaf, g *Tensor) error {
-	b.leaves = append(b.leaves, l.stream)
+	b.leaves = append(b.leaves, l.home())
 	return l.add(g)
 }
 
@@ -268,10 +270,7 @@ func (b *backward) wait(s *Stream) error {
 		return nil
 	}
 	for _, l := range b.leaves {
-		l.mu.Lock()
-		seq := l.seq
-		l.mu.Unlock()
-		if err := s.waitFor(use{l, seq}); err != nil {
+		if err := s.waitForAll(l); err != nil {
 			return err
 		}
 	}

@@ -82,8 +82,9 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func TestBadBackward(t *testing.T) {
-	d := newCPU(t)
+func TestBadBackward(t *testing.T) { onDevices(t, checkBadBackward) }
+
+func checkBadBackward(t *testing.T, d *tensor.Device) {
 	x := tensor.Ones(d, tensor.Float32, 2)
 	w := tensor.Ones(d, tensor.Float32, 2).RequireGrad()
 	require.ErrorIs(t, x.Sum().Backward(), tensor.ErrNoHistory, "never a silent no-op")
@@ -99,8 +100,9 @@ func TestBadBackward(t *testing.T) {
 
 // TestBackwardSeesInPlaceChanges: the values that backward needs are no longer
 // what they were.
-func TestBackwardSeesInPlaceChanges(t *testing.T) {
-	d := newCPU(t)
+func TestBackwardSeesInPlaceChanges(t *testing.T) { onDevices(t, checkBackwardSeesInPlaceChanges) }
+
+func checkBackwardSeesInPlaceChanges(t *testing.T, d *tensor.Device) {
 	w := tensor.Ones(d, tensor.Float32, 2).RequireGrad()
 	x := tensor.Ones(d, tensor.Float32, 2)
 	loss := x.Mul(w).Sum()
@@ -114,8 +116,9 @@ func TestBackwardSeesInPlaceChanges(t *testing.T) {
 	require.NoError(t, unread.Backward(), "Add reads no values")
 }
 
-func TestInPlaceRefusals(t *testing.T) {
-	d := newCPU(t)
+func TestInPlaceRefusals(t *testing.T) { onDevices(t, checkInPlaceRefusals) }
+
+func checkInPlaceRefusals(t *testing.T, d *tensor.Device) {
 	w := tensor.Ones(d, tensor.Float32, 2).RequireGrad()
 	x := tensor.Ones(d, tensor.Float32, 2, 2)
 	require.ErrorIs(t, w.Fill(1), tensor.ErrInPlace)
@@ -137,8 +140,9 @@ func TestInPlaceRefusals(t *testing.T) {
 	require.Equal(t, []float32{2, 5, 5, 8}, got)
 }
 
-func TestStepRefusals(t *testing.T) {
-	d := newCPU(t)
+func TestStepRefusals(t *testing.T) { onDevices(t, checkStepRefusals) }
+
+func checkStepRefusals(t *testing.T, d *tensor.Device) {
 	p := tensor.Ones(d, tensor.Float32, 2).RequireGrad()
 	q := tensor.Ones(d, tensor.Float32, 2).RequireGrad()
 	require.NoError(t, p.Sum().Backward())

@@ -17,10 +17,19 @@ import (
 type remains struct {
 	mem    *memory.Allocator
 	handle memory.Handle
-	usedOn []cuda.Stream
+	usedOn []*Stream
 }
 
-func abandon(r remains) { r.mem.Abandon(r.handle, r.usedOn...) }
+func abandon(r remains) {
+	if len(r.usedOn) == 0 {
+		r.mem.Abandon(r.handle)
+		return
+	}
+	_ = freeAfter(r.usedOn, func(ids []cuda.Stream) error { // which has no error
+		r.mem.Abandon(r.handle, ids...)
+		return nil
+	})
+}
 
 // guard hangs the net under st, or renews it: after another stream than home
 // used st for the first time, the allocator must wait for that stream too.

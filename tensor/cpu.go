@@ -86,9 +86,12 @@ func (b *cpuBackend) Queue(s cuda.Stream) kernels.Queue { return cpuQueue(s) }
 func (b *cpuBackend) Synchronize(cuda.Stream) error     { return nil }
 
 // NewStream numbers streams, so that each has a pool of the allocator.
-func (b *cpuBackend) NewStream() (cuda.Stream, error) {
+func (b *cpuBackend) NewStream(int) (cuda.Stream, error) {
 	return cuda.Stream(b.streams.Add(1)), nil
 }
+
+func (b *cpuBackend) Priorities() (least, most int, err error) { return 0, 0, nil }
+func (b *cpuBackend) CloseStream(cuda.Stream) error            { return nil }
 
 type cpuQueue cuda.Stream
 
@@ -104,17 +107,16 @@ func (b *cpuBackend) CopyOut(_ cuda.Stream, dst []byte, src cuda.DevicePtr) erro
 	return nil
 }
 
-// poison overwrites the block with NaNs, on the CPU, so that a use after free
-// shows as NaN and not as a number that was right by luck.
-func (st *Storage) poison() {
-	if _, host := st.dev.backend.(*cpuBackend); !host || st.block.Ptr == 0 {
-		return
-	}
-	bytes := hostBytes(st.block.Ptr, int(st.block.Size))
+// poison implements poisoner.
+func (b *cpuBackend) poison(_ cuda.Stream, p cuda.DevicePtr, size int64) error {
+	bytes := hostBytes(p, int(size))
 	for i := range bytes {
 		bytes[i] = 0xFF
 	}
+	return nil
 }
+
+func (b *cpuBackend) unpoison(cuda.Stream, cuda.DevicePtr, int64) error { return nil }
 
 // hostBytes returns memory outside the Go heap as a slice. The address comes
 // from the host upstream, so no Go object moves or dies under it.

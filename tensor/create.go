@@ -43,8 +43,12 @@ func FromSlice[T Element](p Place, data []T, shape ...int) *Tensor {
 	if t.err != nil {
 		return t
 	}
-	if err := CopyFrom(t, data); err != nil {
-		return t.discard(err)
+	err := transferable[T](len(data), t)
+	if err == nil {
+		err = t.write("FromSlice", bytesOf(data))
+	}
+	if err != nil {
+		return t.discard(newError("FromSlice", err, t))
 	}
 	return t
 }
@@ -94,7 +98,7 @@ func ZerosLike(t *Tensor) *Tensor {
 	if err := t.usable(); err != nil {
 		return failed(newError("ZerosLike", err, t), t.dev, t.env, t.view)
 	}
-	return full("ZerosLike", t.storage.home, t.view.DType, 0, t.Shape())
+	return full("ZerosLike", t.storage.homeStream(), t.view.DType, 0, t.Shape())
 }
 
 // fullLike returns a tensor like t, in its scope and on its stream, filled with
@@ -123,19 +127,32 @@ func fill(t *Tensor, value float64) error {
 
 // constantOn returns t's one value, on the stream's device.
 func (t *Tensor) constantOn(s *Stream, e *env) (*Tensor, error) {
-	value := make([]byte, t.view.DType.Size())
-	if err := t.read(value); err != nil {
-		return nil, err
-	}
 	out, err := newTensor(s, e, t.view.DType, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := out.write(value); err != nil {
+	if err := out.setConstant(t); err != nil {
 		out.Release()
 		return nil, err
 	}
 	return out, nil
+}
+
+// setConstant sets t to the one value of u, of the same dtype on another device:
+// by a launch, which a capture can record, where a float holds the value.
+func (t *Tensor) setConstant(u *Tensor) error {
+	if u.view.DType == Int64 {
+		var v [1]int64
+		if err := u.read("Item", bytesOf(v[:])); err != nil {
+			return err
+		}
+		return t.write("CopyFrom", bytesOf(v[:]))
+	}
+	v, err := u.Item()
+	if err != nil {
+		return err
+	}
+	return fill(t, v)
 }
 
 // copyOf runs the copy kernel on s from src into dst, which have the same dims.

@@ -19,7 +19,11 @@ func Data[T Element](t *Tensor) ([]T, error) {
 		return nil, newError("Data", fmt.Errorf("%w: %d elements are too many for a slice", ErrShape, t.view.Len()), t)
 	}
 	dst := make([]T, t.Len())
-	if err := CopyTo(dst, t); err != nil {
+	err := transferable[T](len(dst), t)
+	if err != nil {
+		return nil, newError("Data", err, t)
+	}
+	if err := t.read("Data", bytesOf(dst)); err != nil {
 		return nil, err
 	}
 	return dst, nil
@@ -31,7 +35,7 @@ func CopyTo[T Element](dst []T, t *Tensor) error {
 	if err := transferable[T](len(dst), t); err != nil {
 		return newError("CopyTo", err, t)
 	}
-	return t.read(bytesOf(dst))
+	return t.read("CopyTo", bytesOf(dst))
 }
 
 // CopyFrom overwrites t's elements, in row-major order, with src, which has t's
@@ -44,7 +48,7 @@ func CopyFrom[T Element](t *Tensor, src []T) error {
 	if err != nil {
 		return newError("CopyFrom", err, t)
 	}
-	return t.write(bytesOf(src))
+	return t.write("CopyFrom", bytesOf(src))
 }
 
 func transferable[T Element](n int, t *Tensor) error {
@@ -64,8 +68,8 @@ func bytesOf[T Element](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
 }
 
-// read copies t's elements to dst on t's stream.
-func (t *Tensor) read(dst []byte) error {
+// read copies t's elements to dst on t's stream, for op.
+func (t *Tensor) read(op string, dst []byte) error {
 	s := t.dev.streamOf(t.env)
 	dense := t
 	if !t.view.Contiguous() {
@@ -82,13 +86,13 @@ func (t *Tensor) read(dst []byte) error {
 		return t.dev.backend.CopyOut(s.id, dst, dense.pointer())
 	})
 	if err != nil {
-		return newError("copy to the host", err, t)
+		return newError(op, err, t)
 	}
 	return nil
 }
 
-// write copies src to t's elements on t's stream.
-func (t *Tensor) write(src []byte) error {
+// write copies src to t's elements on t's stream, for op.
+func (t *Tensor) write(op string, src []byte) error {
 	if len(src) == 0 {
 		return nil
 	}
@@ -97,7 +101,7 @@ func (t *Tensor) write(src []byte) error {
 	if !t.view.Contiguous() {
 		var err error
 		if dense, err = newTensor(s, nil, t.view.DType, t.view.Dims[:t.view.Rank]); err != nil {
-			return newError("copy from the host", err, t)
+			return newError(op, err, t)
 		}
 		defer dense.Release()
 	}
@@ -108,7 +112,7 @@ func (t *Tensor) write(src []byte) error {
 		err = s.copyOf(t, dense)
 	}
 	if err != nil {
-		return newError("copy from the host", err, t)
+		return newError(op, err, t)
 	}
 	t.storage.version.Add(1)
 	return nil
@@ -135,7 +139,7 @@ func (t *Tensor) Item() (float64, error) {
 
 func item[T Element](t *Tensor) (float64, error) {
 	var v [1]T
-	if err := t.read(bytesOf(v[:])); err != nil {
+	if err := t.read("Item", bytesOf(v[:])); err != nil {
 		return 0, err
 	}
 	return float64(v[0]), nil

@@ -20,11 +20,31 @@
 // The library releases each temporary of its own as soon as its last reader is
 // launched.
 //
+// # Devices
+//
+// [CPU] and [CUDA] are the devices of this machine, [OpenDevice] finds one by
+// name, and [NewCUDA] makes one of any context of package cuda, a simulated one
+// too. Nothing moves from device to device by itself but the value of a 0-dim
+// CPU tensor; [Tensor.ToDevice] copies.
+//
+// # Streams
+//
+// On a CUDA device an op returns when its work is queued. What waits for the
+// work is Item, Data and CopyTo, a copy to the CPU, Synchronize, and what closes
+// something; copies to the device do not, beyond a bound on the pinned memory
+// that they go by. Work is queued on the stream of the operands, x.On(stream),
+// else on the device's default one. A use on another stream waits, on the
+// device, for the uses that it conflicts with, and freed memory goes nowhere
+// before its last use; nobody has to say so.
+//
+// [Capture] records work as a graph, which costs one call to queue again.
+//
 // # Errors
 //
 // An op that fails returns a tensor that carries the first cause; ops on it do
 // nothing and pass it on, and whatever reads data returns it: Item, Data,
-// Backward. So a chain of ops needs one check, at its end.
-// In-place ops return an error. Panics are for misuse in code, such as a nil
+// Backward. So a chain of ops needs one check, at its end. What an asynchronous
+// device finds out later, such as a class that is out of range, is told by what
+// waits. In-place ops return an error. Panics are for misuse in code, such as a nil
 // tensor.
 package tensor

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 
+	"tarn/cuda"
 	"tarn/kernels"
 )
 
@@ -21,6 +22,13 @@ var (
 	ErrNoHistory  = errors.New("tensor has no history to go back over")
 	ErrGraphFreed = errors.New("graph is freed: backward has gone over it already")
 	ErrInPlace    = errors.New("in-place change refused")
+	// ErrCapture is about what cannot be recorded into a graph; see [Capture].
+	ErrCapture = errors.New("not possible in a capture")
+	// ErrDeviceLost is about a device that can do nothing any more; what lost it
+	// is often earlier work than the op that says so.
+	ErrDeviceLost = cuda.ErrDeviceLost
+	// ErrStreamClosed is about work for a stream after its Close.
+	ErrStreamClosed = errors.New("stream is closed")
 )
 
 // Error is the first cause of a failure: which op, on what, called from where.

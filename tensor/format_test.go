@@ -10,11 +10,12 @@ import (
 	"tarn/tensor"
 )
 
-func TestFormat(t *testing.T) {
-	d := newCPU(t)
+func TestFormat(t *testing.T) { onDevices(t, checkFormat) }
+
+func checkFormat(t *testing.T, d *tensor.Device) {
 	m := tensor.FromSlice(d, []float32{1, 2.5, -3, 4, 5, 6}, 2, 3)
 	require.Equal(t, "tensor([[1, 2.5, -3],\n        [4, 5, 6]])", fmt.Sprint(m))
-	require.Equal(t, "tensor([[1, 4],\n        [2.5, 5],\n        [-3, 6]], dtype=float32, shape=[3, 2], device=cpu, strides=[1, 3], bytes=24)",
+	require.Equal(t, "tensor([[1, 4],\n        [2.5, 5],\n        [-3, 6]], dtype=float32, shape=[3, 2], device="+d.Name()+", strides=[1, 3], bytes=24)",
 		fmt.Sprintf("%+v", m.T()))
 	require.Equal(t, "tensor(0.33)", fmt.Sprintf("%.2v", tensor.Scalar(d, tensor.Float64, 1.0/3)))
 	require.Equal(t, "tensor([])", fmt.Sprint(tensor.Zeros(d, tensor.Float32, 0)))

@@ -89,10 +89,11 @@ func gradCases() []gradCase {
 
 // TestGradients compares each gradient with central differences, under an
 // upstream that differs at every element.
-func TestGradients(t *testing.T) {
+func TestGradients(t *testing.T) { onDevices(t, checkGradients) }
+
+func checkGradients(t *testing.T, d *tensor.Device) {
 	for _, c := range gradCases() {
 		t.Run(c.name, func(t *testing.T) {
-			d := newCPU(t)
 			r := rand.New(rand.NewPCG(7, 11))
 			draw := c.draw
 			if draw == nil {
@@ -149,7 +150,10 @@ func TestGradients(t *testing.T) {
 }
 
 func TestGradientsAddUpOverBackwards(t *testing.T) {
-	d := newCPU(t)
+	onDevices(t, checkGradientsAddUp)
+}
+
+func checkGradientsAddUp(t *testing.T, d *tensor.Device) {
 	x := tensor.FromSlice(d, []float64{2, 3}).RequireGrad()
 	for i := 1; i <= 3; i++ {
 		require.NoError(t, x.Mul(x).Sum().Backward())
@@ -163,8 +167,9 @@ func TestGradientsAddUpOverBackwards(t *testing.T) {
 
 // TestGradientOfASharedUpstream has one gradient reach two leaves as views of
 // the same bytes: each leaf must own what it gets.
-func TestGradientOfASharedUpstream(t *testing.T) {
-	d := newCPU(t)
+func TestGradientOfASharedUpstream(t *testing.T) { onDevices(t, checkSharedUpstream) }
+
+func checkSharedUpstream(t *testing.T, d *tensor.Device) {
 	a := tensor.FromSlice(d, []float64{1, 2}).RequireGrad()
 	b := tensor.FromSlice(d, []float64{3, 4}).RequireGrad()
 	y := a.Add(b)

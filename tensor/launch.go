@@ -19,13 +19,24 @@ func (s *Stream) launch(id kernels.ID, a *kernels.Args, outs, ins []*Tensor) err
 	if op == nil {
 		return &kernels.Error{Op: id, Err: kernels.ErrNoOp, Detail: s.dev.name}
 	}
+	if err := s.open(); err != nil {
+		return err
+	}
+	if c := s.dev.capture.Load(); c != nil {
+		if err := c.admit(s, outs, ins); err != nil {
+			return err
+		}
+	}
 	work, err := s.workspace(op, a)
 	if err != nil {
 		return err
 	}
-	if s.dev.async {
+	switch c := s.capture.Load(); {
+	case c != nil:
+		err = s.launchRecorded(c, op, a, outs, ins)
+	case s.dev.async:
 		err = s.launchOrdered(op, a, outs, ins)
-	} else {
+	default:
 		err = op.Run(s.queue, a)
 	}
 	runtime.KeepAlive(outs)
@@ -48,7 +59,7 @@ func (s *Stream) workspace(op *kernels.Op, a *kernels.Args) (memory.Block, error
 	if size == 0 {
 		return memory.Block{}, nil
 	}
-	block, err := s.dev.mem.Alloc(size, s.id, memory.Workspace)
+	block, err := s.alloc(size, memory.Workspace)
 	if err != nil {
 		return block, fmt.Errorf("workspace of %v: %w", op.ID, err)
 	}
@@ -76,6 +87,9 @@ func (s *Stream) launchOrdered(op *kernels.Op, a *kernels.Args, outs, ins []*Ten
 	// that an event recorded by a stream that waits covers the launch.
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.open(); err != nil {
+		return err
+	}
 	s.seq++
 	u := use{s, s.seq}
 	for _, t := range ins {
@@ -87,9 +101,31 @@ func (s *Stream) launchOrdered(op *kernels.Op, a *kernels.Args, outs, ins []*Ten
 	return op.Run(s.queue, a)
 }
 
+// launchRecorded is launch in a capture.
+func (s *Stream) launchRecorded(c *capture, op *kernels.Op, a *kernels.Args, outs, ins []*Tensor) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.note(s, outs, ins)
+	if err == nil {
+		err = op.Run(s.queue, a)
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	return nil
+}
+
 // touch orders a copy between the host and t's bytes on s as a launch would be.
 func (s *Stream) touch(t *Tensor, writes bool, do func() error) error {
 	defer runtime.KeepAlive(t)
+	if err := s.open(); err != nil {
+		return err
+	}
+	if c := s.dev.capture.Load(); c != nil {
+		if err := c.refuse(s, t); err != nil {
+			return err
+		}
+	}
 	if !s.dev.async {
 		return do()
 	}
@@ -100,6 +136,9 @@ func (s *Stream) touch(t *Tensor, writes bool, do func() error) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.open(); err != nil {
+		return err
+	}
 	s.seq++
 	t.storage.record(use{s, s.seq}, writes)
 	return do()

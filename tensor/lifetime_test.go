@@ -13,8 +13,9 @@ import (
 	"tarn/tensor"
 )
 
-func TestReleaseEndsTheHandle(t *testing.T) {
-	d := newCPU(t)
+func TestReleaseEndsTheHandle(t *testing.T) { onDevices(t, checkReleaseEndsTheHandle) }
+
+func checkReleaseEndsTheHandle(t *testing.T, d *tensor.Device) {
 	x := tensor.Ones(d, tensor.Float32, 8)
 	borrowed := x.NoGrad()
 	require.NoError(t, x.Release())
@@ -33,8 +34,9 @@ func TestReleaseEndsTheHandle(t *testing.T) {
 	require.ErrorIs(t, err, tensor.ErrReleased)
 }
 
-func TestBytesGoWithTheLastHolder(t *testing.T) {
-	d := newCPU(t)
+func TestBytesGoWithTheLastHolder(t *testing.T) { onDevices(t, checkBytesGoWithTheLastHolder) }
+
+func checkBytesGoWithTheLastHolder(t *testing.T, d *tensor.Device) {
 	x := tensor.Ones(d, tensor.Float32, 2, 3)
 	view, detached := x.T(), x.Detach()
 	require.NoError(t, x.NoGrad().Release())
@@ -49,8 +51,9 @@ func TestBytesGoWithTheLastHolder(t *testing.T) {
 	require.Zero(t, live(d))
 }
 
-func TestGraphHoldsWhatBackwardNeeds(t *testing.T) {
-	d := newCPU(t)
+func TestGraphHoldsWhatBackwardNeeds(t *testing.T) { onDevices(t, checkGraphHoldsWhatBackwardNeeds) }
+
+func checkGraphHoldsWhatBackwardNeeds(t *testing.T, d *tensor.Device) {
 	w := tensor.FromSlice(d, []float64{1, 2}).RequireGrad()
 	x := tensor.FromSlice(d, []float64{3, 4})
 	y := x.Mul(w)
@@ -70,7 +73,10 @@ func TestGraphHoldsWhatBackwardNeeds(t *testing.T) {
 // TestReleaseFreesAGraphThatNoBackwardSees: dropping a loss by Release frees
 // what its graph saved, without the garbage collector.
 func TestReleaseFreesAGraphThatNoBackwardSees(t *testing.T) {
-	d := newCPU(t)
+	onDevices(t, checkReleaseFreesAGraphThatNoBackwardSees)
+}
+
+func checkReleaseFreesAGraphThatNoBackwardSees(t *testing.T, d *tensor.Device) {
 	w := tensor.Ones(d, tensor.Float32, 64, 64).RequireGrad()
 	base := live(d)
 	for range 100 {
@@ -84,8 +90,9 @@ func TestReleaseFreesAGraphThatNoBackwardSees(t *testing.T) {
 	}
 }
 
-func TestScopeReleasesWhatIsLeft(t *testing.T) {
-	d := newCPU(t)
+func TestScopeReleasesWhatIsLeft(t *testing.T) { onDevices(t, checkScopeReleasesWhatIsLeft) }
+
+func checkScopeReleasesWhatIsLeft(t *testing.T, d *tensor.Device) {
 	w := tensor.Ones(d, tensor.Float32, 4, 4).RequireGrad()
 	base := live(d)
 	s := tensor.NewScope()
@@ -104,8 +111,9 @@ func TestScopeReleasesWhatIsLeft(t *testing.T) {
 	require.NoError(t, w.Grad().AddInPlace(tensor.Ones(d, tensor.Float32, 4, 4)))
 }
 
-func TestKeepMovesToTheParent(t *testing.T) {
-	d := newCPU(t)
+func TestKeepMovesToTheParent(t *testing.T) { onDevices(t, checkKeepMovesToTheParent) }
+
+func checkKeepMovesToTheParent(t *testing.T, d *tensor.Device) {
 	outer := tensor.NewScope()
 	inner := outer.Child()
 	w := tensor.Ones(d, tensor.Float32, 4).RequireGrad()
@@ -128,7 +136,10 @@ func TestKeepMovesToTheParent(t *testing.T) {
 }
 
 func TestClosingAScopeClosesTheScopesInIt(t *testing.T) {
-	d := newCPU(t)
+	onDevices(t, checkClosingAScopeClosesTheScopesInIt)
+}
+
+func checkClosingAScopeClosesTheScopesInIt(t *testing.T, d *tensor.Device) {
 	outer := tensor.NewScope()
 	x := tensor.Ones(d.In(outer.Child().Child()), tensor.Float32, 4)
 	require.NoError(t, outer.Close())
@@ -159,8 +170,9 @@ func TestDroppedScopeIsGarbage(t *testing.T) {
 
 // TestBackwardSeesAClosedScope: z was put into the outer scope, but what its
 // backward needs lies in the inner one.
-func TestBackwardSeesAClosedScope(t *testing.T) {
-	d := newCPU(t)
+func TestBackwardSeesAClosedScope(t *testing.T) { onDevices(t, checkBackwardSeesAClosedScope) }
+
+func checkBackwardSeesAClosedScope(t *testing.T, d *tensor.Device) {
 	outer := tensor.NewScope()
 	inner := outer.Child()
 	w := tensor.Ones(d, tensor.Float32, 4).RequireGrad()

@@ -35,6 +35,7 @@ type nodeAttr struct {
 	start int
 	step  int
 	relu  bool
+	from  *Stream // of an operand on another device
 }
 
 // slot is an operand as the node knows it: its geometry always, its storage

@@ -23,6 +23,7 @@ var (
 	sliceDef            = &opDef{name: "Slice"}
 	reshapeDef          = &opDef{name: "Reshape"}
 	cloneDef            = &opDef{name: "Clone"}
+	toDeviceDef         = &opDef{name: "ToDevice"}
 	reluGradDef         = &opDef{name: "ReLU backward"}
 	maxGradDef          = &opDef{name: "Max backward"}
 	crossEntropyGradDef = &opDef{name: "CrossEntropy backward"}
@@ -51,4 +52,5 @@ func init() {
 	sliceDef.backward = sliceBackward
 	reshapeDef.backward = reshapeBackward
 	cloneDef.backward = cloneBackward
+	toDeviceDef.backward = toDeviceBackward
 }

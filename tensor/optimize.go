@@ -72,7 +72,10 @@ func step(name string, id kernels.ID, attrs []kernels.Attr, params []*Tensor, st
 		if err != nil {
 			return newError(name, err, p)
 		}
-		g := group{p.storage.home, p.view.DType, attrs[i%len(attrs)]}
+		if err := recordable(id, &attrs[i%len(attrs)], p, grad); err != nil {
+			return newError(name, err, p)
+		}
+		g := group{p.storage.homeStream(), p.view.DType, attrs[i%len(attrs)]}
 		l := byGroup[g]
 		if l == nil {
 			l = &launchable{group: g, args: kernels.NewArgs()}
@@ -104,6 +107,19 @@ func step(name string, id kernels.ID, attrs []kernels.Attr, params []*Tensor, st
 		for _, t := range l.outs {
 			t.storage.version.Add(1)
 		}
+	}
+	return nil
+}
+
+// recordable returns why a step is not the same each time, in a capture.
+func recordable(id kernels.ID, attr *kernels.Attr, p, grad *Tensor) error {
+	c := p.dev.capture.Load()
+	switch {
+	case c == nil:
+	case id == kernels.AdamWStep:
+		return c.refuseOp(p.storage.homeStream(), grad, "the bias correction counts steps, and a graph would repeat that of one; step after Replay")
+	case attr.SGD.First:
+		return c.refuseOp(p.storage.homeStream(), grad, "the first step with momentum differs from later ones; the first run has to do it")
 	}
 	return nil
 }

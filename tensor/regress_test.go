@@ -56,7 +56,10 @@ func TestReadersOfManyStreams(t *testing.T) {
 
 // TestAccumulationIsAnInPlaceChange: adding to a gradient that a graph has saved.
 func TestAccumulationIsAnInPlaceChange(t *testing.T) {
-	d := newCPU(t)
+	onDevices(t, checkAccumulationIsAnInPlaceChange)
+}
+
+func checkAccumulationIsAnInPlaceChange(t *testing.T, d *tensor.Device) {
 	w := tensor.Ones(d, tensor.Float32, 3).RequireGrad()
 	x := tensor.Ones(d, tensor.Float32, 3).RequireGrad()
 	require.NoError(t, w.Sum().Backward())
@@ -95,8 +98,9 @@ func TestGradientStaysOnTheHomeStream(t *testing.T) {
 	require.Equal(t, "s2 waits for s1", log[len(log)-1])
 }
 
-func TestOddShapes(t *testing.T) {
-	d := newCPU(t)
+func TestOddShapes(t *testing.T) { onDevices(t, checkOddShapes) }
+
+func checkOddShapes(t *testing.T, d *tensor.Device) {
 	empty := tensor.Zeros(d, tensor.Float32, 3, 0, 2).Transpose(0, 2)
 	require.NoError(t, empty.Reshape(5, 0).Err())
 	x := tensor.Ones(d, tensor.Float32, 3)
@@ -109,8 +113,9 @@ func TestOddShapes(t *testing.T) {
 }
 
 // TestDivGradientStaysFinite where its factors over- and underflow.
-func TestDivGradientStaysFinite(t *testing.T) {
-	d := newCPU(t)
+func TestDivGradientStaysFinite(t *testing.T) { onDevices(t, checkDivGradientStaysFinite) }
+
+func checkDivGradientStaysFinite(t *testing.T, d *tensor.Device) {
 	a := tensor.Zeros(d, tensor.Float32, 1)
 	b := tensor.Full(d, tensor.Float32, 1e-30, 1).RequireGrad()
 	require.NoError(t, a.Div(b).BackwardWith(tensor.Full(d, tensor.Float32, 1e10, 1)))
@@ -120,8 +125,9 @@ func TestDivGradientStaysFinite(t *testing.T) {
 }
 
 // TestFailedStepChangedNothing: the second launch is refused before the first.
-func TestFailedStepChangedNothing(t *testing.T) {
-	d := newCPU(t)
+func TestFailedStepChangedNothing(t *testing.T) { onDevices(t, checkFailedStepChangedNothing) }
+
+func checkFailedStepChangedNothing(t *testing.T, d *tensor.Device) {
 	p := tensor.Ones(d, tensor.Float32, 2).RequireGrad()
 	q := tensor.Ones(d, tensor.Float64, 2).RequireGrad()
 	require.NoError(t, p.Sum().Backward())
@@ -138,7 +144,10 @@ func TestFailedStepChangedNothing(t *testing.T) {
 }
 
 func TestReleaseOfALeafReleasesItsGradient(t *testing.T) {
-	d := newCPU(t)
+	onDevices(t, checkReleaseOfALeafReleasesItsGradient)
+}
+
+func checkReleaseOfALeafReleasesItsGradient(t *testing.T, d *tensor.Device) {
 	w := tensor.Ones(d, tensor.Float32, 1024).RequireGrad()
 	s := tensor.NewScope()
 	require.NoError(t, w.In(s).Sum().Backward())

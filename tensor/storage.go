@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"tarn/cuda"
-	"tarn/internal/invariants"
 	"tarn/memory"
 )
 
@@ -25,6 +24,7 @@ type Storage struct {
 	// saved is no longer what it was.
 	version atomic.Uint32
 	freed   atomic.Bool
+	graph   *capture // whose memory the block is; nil for everybody's
 
 	// owner is the scope's list that frees the block at the latest; nil: the
 	// garbage collector, by cleanup. It and slot change under the list's mu.
@@ -41,11 +41,11 @@ type Storage struct {
 
 // newStorage allocates size bytes on the stream. The caller owns the one hold.
 func newStorage(s *Stream, scope *Scope, size int64, tag memory.Tag) (*Storage, error) {
-	block, err := s.dev.mem.Alloc(size, s.id, tag)
+	block, err := s.alloc(size, tag)
 	if err != nil {
 		return nil, err
 	}
-	st := &Storage{dev: s.dev, block: block, home: s}
+	st := &Storage{dev: s.dev, block: block, home: s, graph: s.capture.Load()}
 	st.holds.Store(1)
 	if scope == nil {
 		st.guard()
@@ -80,33 +80,78 @@ func (st *Storage) free() error {
 		return nil
 	}
 	st.unguard()
-	if !st.dev.async {
-		if invariants.Enabled {
-			st.poison()
+	visitors := st.visitors()
+	if len(visitors) == 0 {
+		if st.dev.poisons {
+			return errors.Join(st.poison(), st.dev.mem.Free(st.block.Handle))
 		}
 		return st.dev.mem.Free(st.block.Handle)
 	}
-	return st.dev.mem.Free(st.block.Handle, st.visitors()...)
+	free := func(ids []cuda.Stream) error { return st.dev.mem.Free(st.block.Handle, ids...) }
+	if err := freeAfter(visitors, free); err != nil {
+		return st.freeAfterWaiting(visitors, err)
+	}
+	return nil
+}
+
+// freeAfterWaiting frees the block where the device cannot be told to wait for
+// its visitors, for the reason failed: nobody else would come back to it.
+func (st *Storage) freeAfterWaiting(visitors []*Stream, failed error) error {
+	for _, s := range visitors {
+		if s.gone.Load() {
+			continue
+		}
+		if err := s.dev.backend.Synchronize(s.id); err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	if err := st.dev.mem.Free(st.block.Handle); err != nil {
+		return errors.Join(failed, err)
+	}
+	return nil
 }
 
 // visitors returns the streams other than home that the storage was used on.
-func (st *Storage) visitors() []cuda.Stream {
+func (st *Storage) visitors() []*Stream {
+	if !st.dev.async {
+		return nil
+	}
+	if c := st.dev.capture.Load(); c != nil {
+		if streams, ok := c.visitors(st); ok {
+			return streams
+		}
+	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.visitorsLocked()
 }
 
-func (st *Storage) visitorsLocked() []cuda.Stream {
-	var ids []cuda.Stream
+func (st *Storage) visitorsLocked() []*Stream {
+	var streams []*Stream
 	if st.write.stream != nil && st.write.stream != st.home {
-		ids = append(ids, st.write.stream.id)
+		streams = append(streams, st.write.stream)
 	}
 	for _, r := range st.reads {
 		if r.stream != st.home && r.stream != st.write.stream {
-			ids = append(ids, r.stream.id)
+			streams = append(streams, r.stream)
 		}
 	}
-	return ids
+	return streams
+}
+
+// freeAfter calls free with the ids of those streams that are not gone. None of
+// them can go before free returns: an id may be another stream's afterwards.
+func freeAfter(streams []*Stream, free func(ids []cuda.Stream) error) error {
+	d := streams[0].dev
+	d.naming.RLock()
+	defer d.naming.RUnlock()
+	ids := make([]cuda.Stream, 0, len(streams))
+	for _, s := range streams {
+		if !s.gone.Load() {
+			ids = append(ids, s.id)
+		}
+	}
+	return free(ids)
 }
 
 // moveTo gives the storage to another scope's list or, for nil, to the garbage

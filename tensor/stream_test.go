@@ -1,120 +1,13 @@
 package tensor_test
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"tarn/cuda"
-	"tarn/kernels"
-	"tarn/kernels/cpu"
-	"tarn/memory"
-	"tarn/memory/hostmem"
 	"tarn/tensor"
 )
-
-// recorder is a device that claims to be asynchronous: it runs each op at once,
-// so that values are right, and records in which order launches, marks and
-// waits were queued. An event is done only when the test says so.
-type recorder struct {
-	memory.Upstream
-	ops *kernels.Table
-
-	mu      sync.Mutex
-	log     []string
-	marks   map[cuda.Event]string
-	done    bool // all events are done
-	streams cuda.Stream
-}
-
-func newRecorder(t testing.TB) (*recorder, *tensor.Device) {
-	up, err := hostmem.New(hostmem.Config{Capacity: 1 << 30})
-	require.NoError(t, err)
-	r := &recorder{Upstream: up, marks: map[cuda.Event]string{}, ops: new(kernels.Table)}
-	for i, op := range cpu.Table() {
-		if op == nil {
-			continue
-		}
-		wrapped := *op
-		wrapped.Run = func(q kernels.Queue, a *kernels.Args) error {
-			r.note("%v s%d", op.ID, q.Stream())
-			return op.Run(q, a)
-		}
-		r.ops[i] = &wrapped
-	}
-	d, err := tensor.NewDevice(r.backend(), memory.Config{NoBackgroundGC: true})
-	require.NoError(t, err)
-	return r, d
-}
-
-func (r *recorder) note(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.log = append(r.log, fmt.Sprintf(format, args...))
-}
-
-// take returns what was recorded since the last take.
-func (r *recorder) take() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	log := r.log
-	r.log = nil
-	return log
-}
-
-func (r *recorder) Props() memory.Props {
-	p := r.Upstream.Props()
-	p.Name, p.Asynchronous = "recorder", true
-	return p
-}
-
-func (r *recorder) RecordEvent(s cuda.Stream) (cuda.Event, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e := cuda.Event(len(r.marks) + 1)
-	r.marks[e] = fmt.Sprintf("s%d", s)
-	return e, nil
-}
-
-func (r *recorder) QueryEvent(cuda.Event) (bool, error) { return r.done, nil }
-
-func (r *recorder) WaitEvent(s cuda.Stream, e cuda.Event) error {
-	r.note("s%d waits for %s", s, r.marks[e])
-	return nil
-}
-
-func (r *recorder) SyncEvent(e cuda.Event) error {
-	r.note("host waits for %s", r.marks[e])
-	return nil
-}
-
-func (r *recorder) DestroyEvent(cuda.Event) error { return nil }
-
-// backend is the recorder as a device: the host's copies and streams, the
-// recorder's memory and ops.
-func (r *recorder) backend() tensor.Backend {
-	return recorderBackend{tensor.NewHostBackend(r.Upstream, r.ops), r}
-}
-
-type recorderBackend struct {
-	tensor.Backend
-	r *recorder
-}
-
-func (b recorderBackend) Upstream() memory.Upstream { return b.r }
-
-// on runs a test with a device of two streams beside the default one.
-func onStreams(t *testing.T) (r *recorder, d *tensor.Device, s1, s2 *tensor.Stream) {
-	r, d = newRecorder(t)
-	var err error
-	s1, err = d.NewStream()
-	require.NoError(t, err)
-	s2, err = d.NewStream()
-	require.NoError(t, err)
-	return r, d, s1, s2
-}
 
 func TestReadAfterWriteWaits(t *testing.T) {
 	r, _, s1, s2 := onStreams(t)
@@ -144,6 +37,19 @@ func TestWriteAfterWriteWaits(t *testing.T) {
 	require.Equal(t, []string{"fill s1", "s2 waits for s1", "fill s2"}, r.take())
 	require.NoError(t, x.Fill(3))
 	require.Equal(t, []string{"s1 waits for s2", "fill s1"}, r.take())
+}
+
+// TestHostCopiesWait: a copy to or from the host is a use as any other.
+func TestHostCopiesWait(t *testing.T) {
+	r, _, s1, s2 := onStreams(t)
+	x := tensor.Ones(s1, tensor.Float32, 4)
+	r.take()
+	data32(t, x.On(s2))
+	require.Equal(t, []string{"s2 waits for s1"}, r.take())
+	require.NoError(t, tensor.CopyFrom(x, make([]float32, 4)))
+	require.Equal(t, []string{"s1 waits for s2"}, r.take())
+	data32(t, x.On(s2))
+	require.Equal(t, []string{"s2 waits for s1"}, r.take())
 }
 
 func TestReadersDoNotWaitForEachOther(t *testing.T) {

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -91,7 +92,9 @@ var departures = map[string]string{
 	"amax/nan": "PyTorch gives NaN to the whole row (0/0); here the NaN that is the maximum gets the gradient",
 }
 
-func TestOpsAgainstPyTorch(t *testing.T) {
+func TestOpsAgainstPyTorch(t *testing.T) { onDevices(t, checkAgainstPyTorch) }
+
+func checkAgainstPyTorch(t *testing.T, d *tensor.Device) {
 	ops, err := fixture.Load[fixture.Ops]("testdata/torch/ops.json")
 	require.NoError(t, err)
 	checked := 0
@@ -103,7 +106,6 @@ func TestOpsAgainstPyTorch(t *testing.T) {
 		}
 		checked++
 		t.Run(c.Name, func(t *testing.T) {
-			d := newCPU(t)
 			in := make([]*tensor.Tensor, len(c.Inputs))
 			for i, v := range c.Inputs {
 				in[i] = load(d, v)
@@ -113,7 +115,7 @@ func TestOpsAgainstPyTorch(t *testing.T) {
 			}
 			y := run(in, c.Attrs)
 			if c.Error != "" {
-				require.Error(t, y.Err(), "PyTorch: %s", c.Error)
+				require.Error(t, errors.Join(y.Err(), d.Synchronize()), "PyTorch: %s", c.Error)
 				return
 			}
 			compare(t, "output", c.Output, y)

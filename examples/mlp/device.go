@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"tarn/cuda"
+	"tarn/cuda/cudasim"
+	"tarn/memory"
+	"tarn/tensor"
 )
 
 // device is what -device asks for. The zero value is auto.
@@ -45,43 +47,92 @@ func (d *device) Set(s string) error {
 	return nil
 }
 
-// driver is what there is of CUDA on this machine.
-type driver struct {
-	version string
-	devices int
+// opened is a device in use.
+type opened struct {
+	*tensor.Device
+	model string
+	note  string // for the user, what was chosen and why; may be empty
+	close func() error
 }
 
-// cudaDriver really looks for the driver; the error is the system's or the
-// driver's.
-func cudaDriver() (driver, error) {
-	l, err := cuda.Open()
+// tidy closes the device. What the garbage collector has not come to yet is no
+// error where all was left to it.
+func (o opened) tidy(leftToCollector bool) error {
+	err := o.close()
+	var live *memory.LiveBlocksError
+	if leftToCollector && errors.As(err, &live) {
+		return nil
+	}
+	return err
+}
+
+// open opens the device; a simulated one has a capacity in bytes.
+func (d *device) open(capacity int64) (opened, error) {
+	if d.kind == "sim" {
+		dev, err := openSim(capacity)
+		if err != nil {
+			return opened{}, fmt.Errorf("-device sim: %w", err)
+		}
+		return dev, nil
+	}
+	dev, why, err := tensor.OpenDevice(d.String())
 	if err != nil {
-		return driver{}, err
+		return opened{}, fmt.Errorf("-device %v: %w", d, err)
 	}
-	return driver{version: l.Version().String(), devices: l.Devices()}, nil
+	o := opened{Device: dev, model: model(dev), close: func() error { return nil }} // others may have tensors there
+	switch {
+	case why != "":
+		o.note = why + "; the CPU it is"
+	case d.kind == "":
+		o.note = "a CUDA device is here"
+	}
+	return o, nil
 }
 
-// choose returns a word to the user on what will run where, or an error that
-// names what was tried. All that it can choose today is the CPU.
-func (d *device) choose(look func() (driver, error)) (note string, err error) {
-	switch d.kind {
-	case "cpu":
-		return "", nil
-	case "sim":
-		return "", errors.New("-device sim: this version of Tarn has no simulated GPU yet")
+// openSim makes a machine with one simulated device.
+func openSim(capacity int64) (o opened, err error) {
+	m, err := cudasim.Open(cudasim.Config{Memory: capacity})
+	if err != nil {
+		return opened{}, err
 	}
-	found, err := look()
-	switch {
-	case d.kind == "" && err != nil:
-		return "found no CUDA driver to use, so the CPU it is (-device cuda says why)", nil
-	case d.kind == "":
-		return fmt.Sprintf("CUDA %s with %d devices is here, but this version of Tarn cannot compute on it yet: "+
-			"the CPU it is", found.version, found.devices), nil
-	case err != nil:
-		return "", fmt.Errorf("-device %v: %w", d, err)
-	case d.index >= found.devices:
-		return "", fmt.Errorf("-device %v: the driver has only %d devices, counted from 0", d, found.devices)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.Close())
+		}
+	}()
+	device, err := m.Library().Device(0)
+	if err != nil {
+		return opened{}, err
 	}
-	return "", fmt.Errorf("-device %v: CUDA %s is here, but this version of Tarn cannot compute on it yet",
-		d, found.version)
+	c, err := device.Open()
+	if err != nil {
+		return opened{}, err
+	}
+	dev, err := tensor.NewCUDA(c, memory.Config{})
+	if err != nil {
+		return opened{}, errors.Join(err, c.Close())
+	}
+	return opened{
+		Device: dev,
+		model:  "simulated",
+		note:   "a simulated GPU runs the kernels of a real one, and checks each access to memory",
+		close:  func() error { return errors.Join(dev.Close(), c.Close(), m.Close()) },
+	}, nil
+}
+
+// String says what computes.
+func (o opened) String() string { return fmt.Sprintf("%s (%s)", o.Device, o.model) }
+
+// model says of a device that is real what it is.
+func model(d *tensor.Device) string {
+	if d == tensor.CPU() {
+		isa, threads := tensor.CPUKernels()
+		return fmt.Sprintf("%s kernels, %d threads", isa, threads)
+	}
+	for _, info := range tensor.Devices() {
+		if info.Name == d.Name() {
+			return info.Model
+		}
+	}
+	return "unknown"
 }

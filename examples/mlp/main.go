@@ -25,29 +25,29 @@ func main() {
 }
 
 // run is the program: results go to out, the progress bar to bar.
-func run(args []string, out, bar io.Writer) error {
+func run(args []string, out, bar io.Writer) (err error) {
 	o, err := parseOptions(args, out)
-	if err != nil {
-		return err
-	}
-	note, err := o.device.choose(cudaDriver)
 	if err != nil {
 		return err
 	}
 	if o.threads > 0 {
 		tensor.SetThreads(o.threads)
 	}
-	dev := tensor.CPU()
-	if note != "" {
-		fmt.Fprintln(out, note)
-	}
-	isa, threads := tensor.CPUKernels()
-	fmt.Fprintf(out, "training on %s (%s kernels, %d threads)\n", dev, isa, threads)
-
-	t, err := newTraining(o, dev)
+	dev, err := o.device.open(int64(o.capacity) << 20)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, dev.tidy(o.noScope)) }()
+	if dev.note != "" {
+		fmt.Fprintln(out, dev.note)
+	}
+	fmt.Fprintln(out, "training on", dev)
+
+	t, err := newTraining(o, dev.Device)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.release()) }()
 	for epoch := range o.epochs {
 		if err := t.epoch(epoch, out, bar); err != nil {
 			return fmt.Errorf("epoch %d: %w", epoch+1, err)

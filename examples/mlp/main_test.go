@@ -63,7 +63,7 @@ func TestNoScopeIsTheSameTraining(t *testing.T) {
 }
 
 func TestBadArguments(t *testing.T) {
-	for _, args := range [][]string{{"-batch", "0"}, {"-device", "gpu"}, {"-device", "sim"}, {"extra"}} {
+	for _, args := range [][]string{{"-batch", "0"}, {"-device", "gpu"}, {"-capacity", "0"}, {"extra"}} {
 		require.Error(t, run(args, io.Discard, io.Discard), "%v", args)
 	}
 	require.ErrorIs(t, run([]string{"-help"}, io.Discard, io.Discard), flag.ErrHelp)

@@ -20,6 +20,8 @@ type options struct {
 	lr        float64 // at the first step; the optimizer's own where none was given
 	seed      uint64
 	limit     int // training examples; 0: all
+	tests     int // test examples; 0: all
+	capacity  int // MiB of the simulated device
 	threads   int // 0: as many as there are cores
 	json      bool
 	noScope   bool
@@ -32,10 +34,10 @@ var learningRates = map[string]float64{"sgd": 0.05, "adamw": 0.001}
 // parseOptions reads the arguments after the program's name. Asked for help,
 // it prints it to help and returns flag.ErrHelp.
 func parseOptions(args []string, help io.Writer) (options, error) {
-	o := options{epochs: 8, batch: 64, hidden: []int{256, 128}, optimizer: "sgd", seed: 1}
+	o := options{epochs: 8, batch: 64, hidden: []int{256, 128}, optimizer: "sgd", seed: 1, capacity: 256}
 	fs := flag.NewFlagSet("mlp", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // errors are returned, and printed once
-	fs.Var(&o.device, "device", "`where` to run: auto, cpu, cuda, cuda:N or sim (cuda and sim come later) (default auto)")
+	fs.Var(&o.device, "device", "`where` to run: auto, cpu, cuda, cuda:N or sim (default auto)")
 	fs.Var(atLeast(&o.epochs, 1), "epochs", "`passes` over the training examples")
 	fs.Var(atLeast(&o.batch, 1), "batch", "`examples` a step")
 	fs.Var((*widths)(&o.hidden), "hidden", "`widths` of the hidden layers, separated by commas")
@@ -44,6 +46,8 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 	fs.Var((*optimizerName)(&o.optimizer), "optimizer", "`name` of the optimizer: sgd (with momentum 0.9) or adamw")
 	fs.Uint64Var(&o.seed, "seed", o.seed, "`number` that fixes the weights at the start and the order of the examples")
 	fs.Var(atLeast(&o.limit, 0), "limit", "train with the first `N` examples only; 0 for all")
+	fs.Var(atLeast(&o.tests, 0), "tests", "test with the first `N` examples only; 0 for all")
+	fs.Var(atLeast(&o.capacity, 1), "capacity", "`MiB` of memory of the simulated device, for -device sim")
 	fs.Var(atLeast(&o.threads, 0), "threads", "`threads` that compute; 0 for as many as there are cores")
 	fs.BoolVar(&o.json, "json", false, "print the results as one JSON object, in the last line")
 	fs.BoolVar(&o.noScope, "no-scope", false, "leave what each step made to the garbage collector")

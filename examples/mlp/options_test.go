@@ -14,16 +14,16 @@ import (
 func TestOptionsDefaults(t *testing.T) {
 	o, err := parseOptions(nil, io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, options{epochs: 8, batch: 64, hidden: []int{256, 128}, optimizer: "sgd", lr: 0.05, seed: 1}, o)
+	require.Equal(t, options{epochs: 8, batch: 64, hidden: []int{256, 128}, optimizer: "sgd", lr: 0.05, seed: 1, capacity: 256}, o)
 }
 
 func TestOptions(t *testing.T) {
 	o, err := parseOptions(strings.Fields("-device cuda:3 -epochs 2 -batch 128 -hidden 32 -lr 0.5 -optimizer adamw "+
-		"-seed 18446744073709551615 -limit 1000 -threads 2 -json -no-scope"), io.Discard)
+		"-seed 18446744073709551615 -limit 1000 -tests 300 -capacity 512 -threads 2 -json -no-scope"), io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, options{
 		device: device{"cuda", 3}, epochs: 2, batch: 128, hidden: []int{32}, optimizer: "adamw", lr: 0.5,
-		seed: math.MaxUint64, limit: 1000, threads: 2, json: true, noScope: true,
+		seed: math.MaxUint64, limit: 1000, threads: 2, capacity: 512, tests: 300, json: true, noScope: true,
 	}, o)
 
 	o, err = parseOptions([]string{"-optimizer=adamw", "-hidden", "512, 256,128"}, io.Discard)
@@ -78,7 +78,7 @@ func TestOptionsHelp(t *testing.T) {
 	for _, line := range []string{
 		"-device where\n", "-epochs passes\n", "(default 8)", "-batch examples\n", "-hidden widths\n", "(default 256,128)",
 		"-lr rate\n", "(default 0.05 with sgd, 0.001 with adamw)", "-optimizer name\n", "(default sgd)", "-seed number\n",
-		"-limit N\n", "-threads threads\n", "-json\n", "-no-scope\n",
+		"-limit N\n", "-tests N\n", "-capacity MiB\n", "-threads threads\n", "-json\n", "-no-scope\n",
 	} {
 		require.Contains(t, help.String(), line)
 	}

@@ -13,9 +13,10 @@ import (
 type result struct {
 	Device        string   `json:"device"`
 	TestAccuracy  number   `json:"test_accuracy"`
-	Loss          []number `json:"loss"`    // mean over the examples of each epoch
-	Seconds       number   `json:"seconds"` // of training, without loading and testing
-	StepMicros    number   `json:"step_us"` // median
+	Loss          []number `json:"loss"`      // mean over the examples of each epoch
+	StepLoss      []number `json:"step_loss"` // of each step
+	Seconds       number   `json:"seconds"`   // of training, without loading and testing
+	StepMicros    number   `json:"step_us"`   // median
 	PeakAllocated int64    `json:"peak_allocated_bytes"`
 	PeakReserved  int64    `json:"peak_reserved_bytes"`
 	GCReleased    int64    `json:"gc_released"` // storages that the garbage collector had to free
@@ -37,6 +38,9 @@ func (x number) MarshalJSON() ([]byte, error) {
 func (r *result) writeJSON(w io.Writer) error {
 	if r.Loss == nil {
 		r.Loss = []number{}
+	}
+	if r.StepLoss == nil {
+		r.StepLoss = []number{}
 	}
 	line, err := json.Marshal(r)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,6 +24,7 @@ type training struct {
 	model       *nn.Sequential
 	optimizer   nn.Optimizer
 	setLR       func(lr float64)
+	releaseOpt  func() error
 	step, total int // steps done, and of the whole run
 	steps       []time.Duration
 	result      result
@@ -39,6 +41,11 @@ func newTraining(o options, dev *tensor.Device) (*training, error) {
 	}
 	if o.limit > 0 {
 		if t.train, err = t.train.Head(o.limit); err != nil {
+			return nil, err
+		}
+	}
+	if o.tests > 0 {
+		if t.test, err = t.test.Head(o.tests); err != nil {
 			return nil, err
 		}
 	}
@@ -80,16 +87,19 @@ func (t *training) newOptimizer() error {
 		if err != nil {
 			return err
 		}
-		t.optimizer, t.setLR = a, func(lr float64) { a.Options.LR = lr }
+		t.optimizer, t.setLR, t.releaseOpt = a, func(lr float64) { a.Options.LR = lr }, a.Release
 		return nil
 	}
 	s, err := nn.NewSGD(params, nn.SGDOptions{LR: t.lr, Momentum: 0.9})
 	if err != nil {
 		return err
 	}
-	t.optimizer, t.setLR = s, func(lr float64) { s.Options.LR = lr }
+	t.optimizer, t.setLR, t.releaseOpt = s, func(lr float64) { s.Options.LR = lr }, s.Release
 	return nil
 }
+
+// release gives the model and what the optimizer keeps of it back.
+func (t *training) release() error { return errors.Join(t.releaseOpt(), nn.Release(t.model)) }
 
 func (t *training) batches(epoch int) data.BatchOptions {
 	return data.BatchOptions{Size: t.batch, Shuffle: true, Seed: t.seed, Epoch: epoch}
@@ -111,6 +121,7 @@ func (t *training) epoch(epoch int, out, barOut io.Writer) error {
 			return fmt.Errorf("step %d: %w", t.step, err)
 		}
 		t.steps = append(t.steps, time.Since(began))
+		t.result.StepLoss = append(t.result.StepLoss, number(l))
 		loss += l * float64(b.Y.Len())
 		right += n
 		bar.step()

@@ -16,7 +16,7 @@ var (
 	// launchFile holds the helper through which package tensor runs ops.
 	launchFile = "tensor/launch.go"
 	// openers may load the CUDA driver.
-	openers = []string{"cuda/...", "tensor/...", "examples/...", "internal/gpureport"}
+	openers = []string{"cuda/...", "tensor/...", "examples/...", "kernels/gpu", "internal/gpureport"}
 )
 
 func checkLoader(t *Tree, report reporter) {
