@@ -52,6 +52,7 @@
 //	notes      what a history knows of a table's blocks               notes.go
 //	stacks     who called Alloc, each stack once                      stacks.go
 //	tally      who owns how much                                      owners.go
+//	Neighbours who else uses the device                               neighbours.go
 //
 // Records have no pointers and link each other by index, so the Go garbage
 // collector never looks at them. A handle is {table, index, generation}: Free
@@ -107,8 +108,9 @@
 //  3. grow: take the missing pages, or a segment, upstream. Past GCThreshold
 //     segments that were not used of late go back first. If it would take
 //     reserved past L + hard, wait for a Go GC first, and search. If it would
-//     still go past the peak of the live bytes by an eighth, move pages; by
-//     the hard budget, release that much of the cached segments.
+//     still go past the peak of the live bytes by an eighth, move idle pages;
+//     by the hard budget, busy ones too, or release that much of the cached
+//     segments.
 //  4. follow: as reuse, with memory whose last work is not done.
 //  5. remap: move free pages into the window.
 //  6. release: give back all cached segments, of all streams; grow, by the

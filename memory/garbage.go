@@ -39,8 +39,8 @@ type pacer struct {
 }
 
 func (p *pacer) hard() int64 {
-	if p.soft > math.MaxInt64/2 {
-		return math.MaxInt64
+	if p.soft > maxRequest { // no bound; sums with this do not overflow
+		return 2 * maxRequest
 	}
 	return 2 * p.soft
 }
@@ -140,11 +140,12 @@ func (a *Allocator) heldFor(t *table, tables []*table) int64 {
 
 // overPeak returns by how many bytes a growth for c would go past the peak of
 // the live bytes, c's included, and what the cache may have beyond it: that
-// much lies idle in shapes that nobody asks for.
+// much lies idle in shapes that nobody asks for. The second number is by how many
+// it would go past the peak and the hard budget.
 //
 // What was abandoned was perhaps not live at the peak of what was active. So
 // the peak counts without it, or is L.
-func (a *Allocator) overPeak(c *climb) int64 {
+func (a *Allocator) overPeak(c *climb) (over, overHard int64) {
 	r := &c.r
 	tables := a.lockAll()
 	defer a.unlockAll(tables)
@@ -155,8 +156,9 @@ func (a *Allocator) overPeak(c *climb) int64 {
 		now += t.books[activeBytes][allPools].current()
 	}
 	peak = max(peak, now, a.pacer.peakLive)
-	p := a.policy.Load()
-	return a.heldFor(c.t, tables) + p.growth(r) - peak - p.slack(peak, a.pacer.hard())
+	p, hard := a.policy.Load(), a.pacer.hard()
+	over = a.heldFor(c.t, tables) + p.growth(r) - peak
+	return over - p.slack(peak, hard), over - hard
 }
 
 // collect runs the Go garbage collector, frees what it let go of and sets L.

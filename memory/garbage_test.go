@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tarn/cuda"
 	"tarn/memory"
 	"tarn/memory/memorytest"
 )
@@ -71,18 +73,37 @@ func TestGarbageIsBounded(t *testing.T) {
 }
 
 // TestIdleShapesGoBack frees everything explicitly, in sizes that no earlier
-// block has: a cache that only grew would hold them all.
+// block has: a cache that only grew would hold them all. On two streams that the
+// device is behind with, the pages that go back may be busy.
 func TestIdleShapesGoBack(t *testing.T) {
-	_, a := device(t, memorytest.FakeConfig{Capacity: 16 << 30}, memory.Config{NoBackgroundGC: true})
-	const largest = 80
-	sum := int64(0)
-	for size := int64(12); size <= largest; size += 2 {
-		free(t, a, alloc(t, a, size*mib, 0))
-		sum += size * mib
+	for name, fake := range map[string]memorytest.FakeConfig{
+		"segments": {}, "pages": {Granularity: page}, "behind": {Granularity: page, Asynchronous: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake.Capacity = 16 << 30
+			f, a := device(t, fake, memory.Config{NoBackgroundGC: true})
+			const largest = 80
+			sum := int64(0)
+			for size := int64(12); size <= largest; size += 2 {
+				free(t, a, write(t, f, a, size*mib, cuda.Stream(size/2%2)))
+				sum += size * mib
+			}
+			reserved := a.Stats().ReservedBytes.All.Peak
+			assert.LessOrEqual(t, reserved, largest*mib+memory.HardBudget(largest*mib))
+			assert.Greater(t, sum, 2*reserved)
+		})
 	}
-	reserved := a.Stats().ReservedBytes.All.Peak
-	assert.LessOrEqual(t, reserved, largest*mib+memory.HardBudget(largest*mib))
-	assert.Greater(t, sum, 2*reserved)
+}
+
+// TestBudgetWithoutEnd has a program that wants no bound: nothing is given back
+// for the sake of one.
+func TestBudgetWithoutEnd(t *testing.T) {
+	f, a := device(t, memorytest.FakeConfig{}, memory.Config{NoBackgroundGC: true, SoftBudget: func(int64) int64 { return math.MaxInt64 }})
+	free(t, a, alloc(t, a, 80*mib, 0))
+	require.NoError(t, a.EmptyCache())
+	free(t, a, alloc(t, a, 12*mib, 0))
+	alloc(t, a, 20*mib, 0)
+	assert.Equal(t, 32*mib, f.Used())
 }
 
 func TestCachedHitNeverWaits(t *testing.T) {

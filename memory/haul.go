@@ -55,9 +55,10 @@ var errNoWindow = errors.New("memory: no pages for the request")
 
 // what a rung may do to get pages.
 type means struct {
-	busy   bool // take pages whose last work is not done
+	busy   bool // take pages whose last work is not done: the device waits for it
 	create bool // take memory upstream
 	move   bool // take memory from pages elsewhere
+	wait   bool // of those too whose last work is not done: the host waits for it
 }
 
 // plan makes the haul for a request of t. All locks are held. Until it lands
@@ -70,7 +71,7 @@ func (a *Allocator) plan(t *table, r *request, tables []*table, m means) (*haul,
 		return nil, errNoWindow
 	}
 	h.window, h.create = w, w.missing
-	if m.move && w.missing > 0 && !h.findSources(tables) && !m.create {
+	if m.move && w.missing > 0 && !h.findSources(tables, m.wait) && !m.create {
 		return nil, errNoWindow
 	}
 	bytes := int64(h.create) * h.ar.page
@@ -95,12 +96,13 @@ func (a *Allocator) plan(t *table, r *request, tables []*table, m means) (*haul,
 }
 
 // findSources chooses pages elsewhere for what the window misses, idle ones
-// first, then the largest pieces, and leaves to create what there is not.
-func (h *haul) findSources(tables []*table) bool {
+// first, with busy then others, of each the largest pieces first, and leaves to
+// create what there is not.
+func (h *haul) findSources(tables []*table, busy bool) bool {
 	var all []piece
 	for p := range h.a.arenas {
 		ar := &h.a.arenas[p]
-		for _, s := range h.a.pieces(ar, tables, true) {
+		for _, s := range h.a.pieces(ar, tables, busy) {
 			if ar == h.ar {
 				s.span = s.outside(h.window.span)
 			}

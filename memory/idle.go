@@ -23,15 +23,16 @@ func (a *Allocator) isIdle(t *table, b *block) bool {
 	return !a.props.Asynchronous || t.retired.Load() || b.freedAt() <= t.idle.until
 }
 
-// observeIdle brings what is known about the other tables up to date, with no
-// wait and no lock held, and has the present mark an event each.
-func (a *Allocator) observeIdle(except *table) (err error) {
+// observeIdle brings what is known about the tables that share pages with t up
+// to date, with no wait and no lock held, and has the present mark an event each.
+// Of t itself it has to be known only before its own pages move.
+func (a *Allocator) observeIdle(t *table, own bool) (err error) {
 	if !a.props.Asynchronous {
 		return nil
 	}
-	for _, t := range a.directory.Load().tables {
-		if t != except && !a.captures(t.stream) && t.group() == except.group() {
-			err = errors.Join(err, a.observe(t))
+	for _, other := range a.directory.Load().tables {
+		if (own || other != t) && !a.captures(other.stream) && other.group() == t.group() {
+			err = errors.Join(err, a.observe(other))
 		}
 	}
 	return err

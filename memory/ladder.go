@@ -225,7 +225,7 @@ func (c *climb) grow(rung Rung) (Block, error) {
 		if err := c.reclaim(); err != nil {
 			return Block{}, err
 		}
-		if over := c.a.overPeak(c); over > 0 {
+		if over, _ := c.a.overPeak(c); over > 0 {
 			if err := c.release(over); err != nil {
 				return Block{}, err
 			}

@@ -34,6 +34,12 @@ type OutOfMemoryError struct {
 	OtherFree   int64 // free bytes that belong to other streams or to the other pool, or to private pools
 	LargestFree int64 // largest free block of this stream and pool
 
+	// Others are the other processes on the device, largest first: none where the
+	// upstream cannot tell. Besides is what this one has there beside Reserved, in
+	// contexts, code and other libraries, in bytes; -1 where it is not known.
+	Others  []Process
+	Besides int64
+
 	Owners []Owner // who has what is allocated: the five largest, largest first
 
 	Rungs []RungReport // none for a request that was refused at once
@@ -48,6 +54,9 @@ type Cause uint8
 const (
 	// CauseTooLarge: an empty device could not serve the request.
 	CauseTooLarge Cause = iota
+	// CauseOthers: blocks in use leave less than the request, and other processes
+	// have what is missing.
+	CauseOthers
 	// CauseInUse: blocks in use leave less than the request.
 	CauseInUse
 	// CauseSegment: what the limit or the device has left is less than the
@@ -79,6 +88,26 @@ func (e *OutOfMemoryError) Room() int64 {
 		room = min(room, e.Limit-e.Reserved)
 	}
 	return max(room, 0)
+}
+
+// missing returns the bytes that would serve the request if they were free.
+func (e *OutOfMemoryError) missing() int64 {
+	return e.Rounded - e.Unallocated() + e.Pending - e.Room()
+}
+
+// limited reports whether the limit is what ends the room, not the device.
+func (e *OutOfMemoryError) limited() bool {
+	return e.Limit > 0 && (e.DeviceTotal == 0 || e.Limit-e.Reserved <= e.DeviceFree)
+}
+
+// heldByOthers returns the bytes that other processes are known to have. Where
+// this one was not found, it may be among them.
+func (e *OutOfMemoryError) heldByOthers() int64 {
+	held := sumOf(e.Others)
+	if e.Besides < 0 {
+		held = max(held-e.Reserved, 0)
+	}
+	return held
 }
 
 // Error begins as PyTorch's message does and goes on with what that leaves
@@ -118,6 +147,9 @@ func (e *OutOfMemoryError) Error() string {
 	for i, o := range e.Owners {
 		fmt.Fprintf(&b, "  %-7s  %v\n", [...]string{"owners:", ""}[min(i, 1)], o)
 	}
+	if e.Cause == CauseOthers {
+		b.WriteString(e.neighbourhood())
+	}
 	b.WriteString("  tried:   ")
 	if len(e.Rungs) == 0 {
 		b.WriteString("nothing, as throw_on_cudamalloc_oom asks for")
@@ -143,19 +175,39 @@ func (e *OutOfMemoryError) Error() string {
 	return b.String()
 }
 
+// neighbourhood is a line about the largest of the other processes.
+func (e *OutOfMemoryError) neighbourhood() string {
+	var names []string
+	for _, h := range largest(e.Others, 3) {
+		names = append(names, h.name+" with "+h.bytes)
+	}
+	own := "this process may be among them"
+	if e.Besides >= 0 {
+		own = "this process has " + formatSize(e.Besides) + " beside Tarn's"
+	}
+	return fmt.Sprintf("  others:  %s; %s\n", strings.Join(names, ", "), own)
+}
+
 // explain says in plain words why the request failed and what would help.
 func (e *OutOfMemoryError) explain() (cause, help string) {
 	bound := "device"
-	if e.Limit > 0 && (e.DeviceTotal == 0 || e.Limit-e.Reserved <= e.DeviceFree) {
+	if e.limited() {
 		bound = "limit"
 	}
 	switch e.Cause {
 	case CauseTooLarge:
 		return fmt.Sprintf("the request alone is larger than the %s.", bound),
 			"Make the request smaller; nothing that could be freed would serve it."
+	case CauseOthers:
+		return fmt.Sprintf("the blocks in use and the request together exceed the device by %s, and other processes hold %s.",
+				formatSize(e.missing()), formatSize(e.heldByOthers())),
+			"End other processes on the device, or release tensors and use a smaller batch."
 	case CauseInUse:
-		missing := e.Rounded - e.Unallocated() + e.Pending - e.Room()
+		missing := e.missing()
 		cause = fmt.Sprintf("the blocks in use and the request together exceed the %s by %s.", bound, formatSize(missing))
+		if bound == "device" && e.Besides >= missing {
+			return cause, fmt.Sprintf("This process holds %s on the device beside Tarn's, in contexts, code and other libraries; end their use, or release tensors and use a smaller batch.", formatSize(e.Besides))
+		}
 		if others := e.DeviceTotal - e.DeviceFree - e.Reserved; bound == "device" && others >= missing {
 			return cause, fmt.Sprintf("Other users of the device hold %s; end them, or release tensors and use a smaller batch.", formatSize(others))
 		}
@@ -191,6 +243,10 @@ func (c *climb) outOfMemory(top Rung) *OutOfMemoryError {
 	deviceFree, deviceTotal, err := a.up.MemInfo()
 	if err != nil {
 		deviceFree, deviceTotal = 0, 0
+	}
+	var processes []Process
+	if top > 0 {
+		processes = a.processes()
 	}
 	tables := a.lockAll()
 	s := a.stats(tables)
@@ -230,6 +286,7 @@ func (c *climb) outOfMemory(top Rung) *OutOfMemoryError {
 	if limit := a.policy.Load().limit; limit < unlimited {
 		e.Limit = max(limit, 1) // 0 means none
 	}
+	e.Others, e.Besides = tellApart(processes, e.Reserved)
 	if c.refused != errOverLimit {
 		e.Err = c.refused
 	}
@@ -249,6 +306,8 @@ func (e *OutOfMemoryError) cause(own int64) Cause {
 	switch {
 	case e.DeviceTotal > 0 && e.Rounded > e.DeviceTotal, e.Limit > 0 && e.Rounded > e.Limit:
 		return CauseTooLarge
+	case free < e.Rounded && !e.limited() && e.heldByOthers() >= e.missing():
+		return CauseOthers
 	case free < e.Rounded:
 		return CauseInUse
 	case free-e.PrivateFree < e.Rounded:

@@ -16,19 +16,25 @@ func (c *climb) enlargePages(rung Rung) (Block, error) {
 	case RungReuse:
 		return c.fromPages(means{})
 	case RungGrow:
-		over := c.a.overPeak(c)
+		over, overHard := c.a.overPeak(c)
 		if over <= 0 || c.a.captures(c.t.stream) {
 			return c.fromPages(means{create: true})
 		}
-		if b, err := c.fromPages(means{busy: true, move: move}); err == nil || !outOfRoom(err) {
-			return b, err
-		}
-		if c.t.group() != nil { // free pages of others do not move here
+		// While more may be had the host does not wait for a device that runs behind.
+		// To a private pool the pages of others do not move: they go back, which is a
+		// wait in any case.
+		private := c.t.group() != nil
+		m := means{busy: true, move: move, wait: overHard > 0 || private}
+		if private {
+			if b, err := c.fromPages(m); err == nil || !outOfRoom(err) {
+				return b, err
+			}
 			if err := c.release(over); err != nil {
 				return Block{}, err
 			}
 		}
-		return c.fromPages(means{create: true})
+		m.create = true
+		return c.fromPages(m)
 	case RungFollow:
 		return c.fromPages(means{busy: true})
 	}
@@ -38,7 +44,7 @@ func (c *climb) enlargePages(rung Rung) (Block, error) {
 		}
 		c.a.settle()
 	}
-	return c.fromPages(means{busy: true, create: true, move: move})
+	return c.fromPages(means{busy: true, create: true, move: move, wait: true})
 }
 
 // fromPages serves c's request by pages that it brings together, by the means
@@ -62,7 +68,7 @@ func (c *climb) tryPages(m means) (Block, error) {
 	if err := a.reserve(&a.arenas[c.r.pool]); err != nil {
 		return Block{}, err
 	}
-	if err := a.observeIdle(c.t); err != nil {
+	if err := a.observeIdle(c.t, m.move); err != nil {
 		return Block{}, err
 	}
 	tables := a.lockAll()

@@ -37,7 +37,7 @@ func (a *Allocator) foreignUses(t *table, usedOn []cuda.Stream) []cuda.Stream {
 	}
 	var streams []cuda.Stream
 	for _, s := range usedOn {
-		if s != t.stream && !slices.Contains(streams, s) {
+		if (s != t.stream || t.retired.Load()) && !slices.Contains(streams, s) {
 			streams = append(streams, s)
 		}
 	}

@@ -197,7 +197,7 @@ func (a *Allocator) takeBack(t *table, s segment) {
 // with busy one whose last work c's stream then waits for on the device.
 func (c *climb) takeSegment(busy bool) (Block, error) {
 	a := c.a
-	if err := a.observeIdle(c.t); err != nil {
+	if err := a.observeIdle(c.t, false); err != nil {
 		return Block{}, err
 	}
 	tables := a.lockAll()

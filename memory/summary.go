@@ -21,18 +21,20 @@ func (a *Allocator) Summary() string {
 	if s.NumDeviceAlloc == 0 {
 		return s.Summary() // nothing is asked of a device that was never used
 	}
+	processes := a.processes()
 	free, total, err := a.up.MemInfo()
 	if err != nil {
 		total = 0
 	}
-	return s.summary(free, total)
+	return s.summary(free, total, processes)
 }
 
 // Summary returns s as a table.
-func (s Stats) Summary() string { return s.summary(0, 0) }
+func (s Stats) Summary() string { return s.summary(0, 0, nil) }
 
-// summary is Summary with the bytes that the device has, total 0 for unknown.
-func (s Stats) summary(deviceFree, deviceTotal int64) string {
+// summary is Summary with the bytes that the device has, total 0 for unknown, and
+// the processes that use it, none for unknown.
+func (s Stats) summary(deviceFree, deviceTotal int64, processes []Process) string {
 	var w summaryWriter
 	w.line(doubleRule)
 	w.line(center("Tarn memory summary, device " + s.Device))
@@ -46,6 +48,7 @@ func (s Stats) summary(deviceFree, deviceTotal int64) string {
 		w.pair("device total", formatSize(deviceTotal), "device free", formatSize(deviceFree))
 		w.pair("pinned", formatSize(s.PinnedBytes), "held by others", formatSize(max(deviceTotal-deviceFree-s.ReservedBytes.All.Current, 0)))
 	}
+	w.processes(tellApart(processes, s.ReservedBytes.All.Current))
 	w.line(doubleRule)
 	w.line("        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ")
 	for _, m := range []struct {
@@ -91,7 +94,23 @@ func (w *summaryWriter) line(text string) { fmt.Fprintf(&w.b, "|%s|\n", text) }
 
 // pair writes two facts in the two halves of a line.
 func (w *summaryWriter) pair(name1, value1, name2, value2 string) {
-	w.line(fmt.Sprintf(" %18s: %-15s | %18s: %-15s ", name1, value1, name2, value2))
+	w.line(half(name1, value1) + "|" + half(name2, value2))
+}
+
+func half(name, value string) string { return fmt.Sprintf(" %18s: %-15s ", name, value) }
+
+// processes writes who else uses the device, two to a line.
+func (w *summaryWriter) processes(others []Process, besides int64) {
+	holders := largest(others, 6)
+	if besides >= 0 {
+		holders = append([]holder{{"this one, besides", formatSize(besides)}}, holders...)
+	}
+	for ; len(holders) > 1; holders = holders[2:] {
+		w.pair(holders[0].name, holders[0].bytes, holders[1].name, holders[1].bytes)
+	}
+	for _, h := range holders {
+		w.line(half(h.name, h.bytes) + "|" + strings.Repeat(" ", len(half("", ""))))
+	}
 }
 
 // row writes the four numbers of s, each in the unit that suits the same

@@ -8,7 +8,8 @@ import (
 
 // Upstream is the source that an allocator takes segments from and gives them
 // back to: a CUDA device, the host, or a fake of either. It is mechanism
-// without policy; everything clever is above.
+// without policy; everything clever is above. One may be a [StreamOrdered] too, or
+// know its [Neighbours].
 //
 // All methods may be called from many goroutines. None is called with a lock
 // of the allocator held if it can wait. An implementation returns an error

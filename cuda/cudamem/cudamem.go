@@ -13,6 +13,7 @@ package cudamem
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"tarn/cuda"
@@ -35,8 +36,13 @@ type Upstream struct {
 	sizes map[cuda.DevicePtr]int64 // of allocations: the driver does not tell; guarded by mu
 }
 
-// New returns the device of a context as an upstream. The error is the driver's.
-func New(c *cuda.Context) (*Upstream, error) {
+// New returns the device of a context as an upstream. Of the others, which are
+// devices of the same library, it finds out which can map its pages; their order
+// means nothing, and the device itself does not count. The error is the driver's.
+//
+// Pages are made with no handle to share them by and not for network cards, so
+// Props says neither of them, whatever the device can do.
+func New(c *cuda.Context, others ...*cuda.Device) (*Upstream, error) {
 	u := &Upstream{context: c, sizes: make(map[cuda.DevicePtr]int64), props: memory.Props{Name: c.Device().String(), Alignment: alignment, Asynchronous: true}}
 	least, _, err := c.Granularity()
 	switch {
@@ -45,12 +51,34 @@ func New(c *cuda.Context) (*Upstream, error) {
 	case !errors.Is(err, cuda.ErrNotSupported):
 		return nil, fmt.Errorf("cudamem: %s: page size: %w", c.Device(), err)
 	}
+	if u.props.Peers, err = peers(c.Device(), others); err != nil {
+		return nil, err
+	}
 	u.pool, err = c.Pool()
 	u.props.StreamOrdered = err == nil
 	if err != nil && !errors.Is(translate(err), memory.ErrNotSupported) {
 		return nil, fmt.Errorf("cudamem: %s: pool: %w", c.Device(), err)
 	}
 	return u, nil
+}
+
+// peers returns the indices of those devices that can map the pages of d, in
+// order.
+func peers(d *cuda.Device, others []*cuda.Device) (indices []int, err error) {
+	for _, other := range others {
+		if !d.VirtualMemory || !other.VirtualMemory || other.Index == d.Index {
+			continue
+		}
+		can, err := other.CanAccess(d)
+		if err != nil && !errors.Is(err, cuda.ErrNotSupported) {
+			return nil, fmt.Errorf("cudamem: %s: access by %s: %w", d, other, err)
+		}
+		if can && err == nil {
+			indices = append(indices, other.Index)
+		}
+	}
+	slices.Sort(indices)
+	return slices.Compact(indices), nil
 }
 
 // Props implements [memory.Upstream].

@@ -18,8 +18,9 @@ import (
 	"tarn/memory/memorytest"
 )
 
-// withFake is set in the process that runs the tests: its loader finds the fake
-// driver of package cuda, over host memory, in place of a real one.
+// withFake is set in the process that runs the tests, to the folder where its
+// loader finds the fake driver of package cuda, over host memory, in place of a
+// real one, and in another folder the fake management library of package nvml.
 const withFake = "TARN_TEST_FAKE_DRIVER"
 
 func TestMain(m *testing.M) {
@@ -49,23 +50,36 @@ func runWithFake() error {
 		return err
 	}
 	args := []string{"-Wall", "-shared", "-fPIC", "-pthread", "-DCAPACITY=(256<<20)", "-o", filepath.Join(dir, "libcuda.so.1")}
-	if out, err := exec.Command(compiler, append(args, sources...)...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
+	management := filepath.Join(dir, "management")
+	if err := os.Mkdir(management, 0o777); err != nil {
+		return err
+	}
+	for _, args := range [][]string{append(args, sources...), {"-Wall", "-shared", "-fPIC", "-DFIRST=getpid()",
+		"-o", filepath.Join(management, "libnvidia-ml.so.1"), filepath.Join("..", "nvml", "testdata", "fakenvml.c")}} {
+		if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
 	}
 	again := exec.Command(os.Args[0], os.Args[1:]...)
-	again.Env = append(os.Environ(), withFake+"=1", "LD_LIBRARY_PATH="+dir)
+	again.Env = append(os.Environ(), withFake+"="+dir, "LD_LIBRARY_PATH="+dir+":"+management)
 	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return again.Run()
+}
+
+// device describes a device of the fake driver.
+func device(t testing.TB, i int) *cuda.Device {
+	t.Helper()
+	library, err := cuda.Open()
+	require.NoError(t, err)
+	d, err := library.Device(i)
+	require.NoError(t, err)
+	return d
 }
 
 // open returns device 0, which nothing may be left on after the test.
 func open(t testing.TB) (*cuda.Context, *cudamem.Upstream) {
 	t.Helper()
-	library, err := cuda.Open()
-	require.NoError(t, err)
-	device, err := library.Device(0)
-	require.NoError(t, err)
-	c, err := device.Open()
+	c, err := device(t, 0).Open()
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.Close(), "what is left") })
 	u, err := cudamem.New(c)
@@ -187,4 +201,20 @@ func TestProps(t *testing.T) {
 	assert.Equal(t, "cuda:0", p.Name)
 	assert.True(t, p.VirtualMemory && p.Asynchronous && p.StreamOrdered)
 	assert.Positive(t, p.Granularity)
+	assert.Empty(t, p.Peers, "it was told of no other device")
+	assert.Empty(t, p.ShareableHandle)
+	assert.False(t, p.RDMA)
+}
+
+func TestPeers(t *testing.T) {
+	c, _ := open(t)
+	u, err := cudamem.New(c, device(t, 1), device(t, 0), device(t, 1))
+	require.NoError(t, err)
+	assert.Equal(t, []int{1}, u.Props().Peers)
+
+	without := *device(t, 1)
+	without.VirtualMemory = false
+	u, err = cudamem.New(c, &without)
+	require.NoError(t, err)
+	assert.Empty(t, u.Props().Peers)
 }

@@ -66,6 +66,9 @@ func run(args []string, w io.Writer) (err error) {
 	if err := compileTimes(w, c); err != nil {
 		return fmt.Errorf("modules: %w", err)
 	}
+	if err := differences(w, c); err != nil {
+		return fmt.Errorf("differences: %w", err)
+	}
 	return figures(w, c, scaleOf(*quick), theirs)
 }
 

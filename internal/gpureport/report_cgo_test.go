@@ -19,6 +19,7 @@ func TestReport(t *testing.T) {
 	for _, part := range []string{"set access", "matmul", "mlp_8_eager_us", "mlp_8_graph_us", "bf16_64_tflop_s"} {
 		require.Contains(t, out.String(), part)
 	}
+	require.Regexp(t, `(?m)^exp +7869 +0  0$`, out.String(), "the same on two simulated devices")
 	require.Regexp(t, `launch_us +\S+ +5 +\S+`, out.String())
 	t.Log(out.String())
 }

@@ -6,6 +6,7 @@
 cd "$(dirname "$0")" || exit 1
 OUT=${OUT:-$PWD/results}
 mkdir -p "$OUT"
+find . -name '*.gz' ! -path '*/testdata/*' -exec gunzip -f {} +
 # Modules are compiled each time, so that their times are those of the compiler.
 export CUDA_CACHE_DISABLE=1 TARN_TEST_DEVICE=0
 status=0

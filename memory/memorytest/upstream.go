@@ -62,6 +62,13 @@ func testProps(t *testing.T, u memory.Upstream) {
 		assert.True(t, powerOfTwo(p.Granularity), "granularity %d", p.Granularity)
 	}
 	assert.Equal(t, p, u.Props(), "props do not change")
+	if n, ok := u.(memory.Neighbours); ok {
+		list, err := n.Processes() // an error is an answer too
+		for _, p := range list {
+			assert.NoError(t, err)
+			assert.GreaterOrEqual(t, p.Bytes, int64(-1), "process %d", p.PID)
+		}
+	}
 	free, total, err := u.MemInfo()
 	require.NoError(t, err)
 	assert.Positive(t, total)

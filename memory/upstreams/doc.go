@@ -11,9 +11,10 @@
 // They stack in any order, and the order means something: Count over Fail
 // counts the calls that were made to fail, Fail over Count does not.
 //
-// A call is a [Call], whichever method it came by (tap.go). Props is none:
-// it does not change, and is passed on. Put the stack together before the
-// first call: what was taken below it earlier, Limit and Count do not know.
+// A call is a [Call], whichever method it came by (tap.go). Props and Processes
+// are none: they change nothing, and are passed on. Put the stack together
+// before the first call: what was taken below it earlier, Limit and Count do
+// not know.
 //
 // All types may be used by many goroutines, as an Upstream must.
 package upstreams

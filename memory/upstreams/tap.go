@@ -21,6 +21,15 @@ func (t *tap) call(c Call) *Call {
 // Props implements [memory.Upstream]. It is no call that anybody sees.
 func (t *tap) Props() memory.Props { return t.up.Props() }
 
+// Processes implements [memory.Neighbours] where the upstream below does, and says
+// that it cannot tell elsewhere. It is no call that anybody sees.
+func (t *tap) Processes() ([]memory.Process, error) {
+	if up, ok := t.up.(memory.Neighbours); ok {
+		return up.Processes()
+	}
+	return nil, memory.ErrNotSupported
+}
+
 // MemInfo implements [memory.Upstream].
 func (t *tap) MemInfo() (free, total int64, err error) {
 	c := t.call(Call{Name: CallMemInfo})

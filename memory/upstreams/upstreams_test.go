@@ -154,3 +154,20 @@ func TestNames(t *testing.T) {
 	var n upstreams.Name
 	require.ErrorContains(t, n.UnmarshalText([]byte("props")), `"props"`)
 }
+
+// neighbours is a fake that knows who uses it.
+type neighbours struct{ *memorytest.Fake }
+
+func (neighbours) Processes() ([]memory.Process, error) {
+	return []memory.Process{{PID: 1, Bytes: 2}}, nil
+}
+
+func TestProcessesArePassedOn(t *testing.T) {
+	for name, wrap := range wrappers {
+		list, err := wrap(neighbours{device(t, 1)}).(memory.Neighbours).Processes()
+		assert.NoError(t, err, name)
+		assert.Equal(t, []memory.Process{{PID: 1, Bytes: 2}}, list, name)
+		_, err = wrap(device(t, 1)).(memory.Neighbours).Processes()
+		assert.ErrorIs(t, err, memory.ErrNotSupported, name)
+	}
+}

@@ -2,11 +2,16 @@
 //
 //	INIT_CODE    the result of nvmlInit_v2
 //	GROWS        programs come while they are counted, so often
+//	FIRST        the number of the first program; the others' follow
 //	nvmlX=absent leaves function nvmlX out
 #include <string.h>
+#include <unistd.h>
 
 #ifndef INIT_CODE
 #define INIT_CODE 0
+#endif
+#ifndef FIRST
+#define FIRST 100
 #endif
 #ifndef GROWS
 #define GROWS 0
@@ -55,6 +60,6 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *n, struc
 	*n = programs;
 	if (room < programs) return 7;
 	for (unsigned int i = 0; i < programs; i++)
-		list[i] = (struct process){100 + i, i == 1 ? ~0ull : 1ull << 30, ~0u, ~0u};
+		list[i] = (struct process){FIRST + i, i == 1 ? ~0ull : 1ull << 30, ~0u, ~0u};
 	return 0;
 }

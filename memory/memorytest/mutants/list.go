@@ -46,9 +46,15 @@ var ladder = []mutant{
 	{"only the usual size of a segment", "ladder.go", "least < c.asked", "least > c.asked", "TestSmallestSegmentBeforeOutOfMemory"},
 	{"retries not counted", "ladder.go", "served >= RungRelease", "served > RungRelease", "TestEachRungServes"},
 
+	// Other processes.
+	{"others to blame whatever they hold", "oom.go", "e.heldByOthers() >= e.missing()", "e.heldByOthers() >= 0", "TestOthersAreNotToBlame"},
+	{"others to blame for a limit", "oom.go", "free < e.Rounded && !e.limited()", "free < e.Rounded", "TestOthersAreNotToBlame"},
+	{"own memory held against others", "oom.go", "max(held-e.Reserved, 0)", "held", "TestWeMayBeAmongOthers"},
+	{"processes asked for in a capture", "neighbours.go", "!ok || a.capturing.Load() != nil", "!ok", "TestNeighboursAreNotAsked"},
+
 	// Blocks that other streams use.
 	{"free after the first of two events", "pending.go", "b.uses--; b.uses > 0", "b.uses--; b.uses > 1", "TestSlowStreamHoldsUpNobody"},
-	{"own stream waited for", "pending.go", "s != t.stream && ", "", "TestUsesThatNeedNoEvent"},
+	{"own stream waited for", "pending.go", "(s != t.stream || t.retired.Load()) && ", "", "TestUsesThatNeedNoEvent"},
 	{"event of a failed free left", "pending.go", "errors.Join(err, a.destroyEvents(events))\n\t\t}\n\t\tevents", "err\n\t\t}\n\t\tevents", "TestFreeThatCannotRecordLeavesTheBlock"},
 	{"failed free takes the block", "pending.go", "t.records.at(h.index).state = stateLive", "", "TestFreeThatCannotRecordLeavesTheBlock"},
 	{"finished event left", "pending.go", "err := a.up.DestroyEvent(u.event)", "err := error(nil)", "TestCloseWaitsForParkedBlocks"},
@@ -58,6 +64,7 @@ var ladder = []mutant{
 	{"abandoned blocks of two streams mixed", "abandon.go", " && handles[n].table == id", "", "TestAbandon"},
 	{"abandoned block claimed twice", "abandon.go", "v.claimed = true", "", "TestAbandonedBlockWaitsToo"},
 	{"hard budget eight times the soft one", "garbage.go", "return 2 * p.soft", "return 8 * p.soft", "TestGarbageIsBounded"},
+	{"budget without end overflows", "garbage.go", "return 2 * maxRequest", "return math.MaxInt64", "TestBudgetWithoutEnd"},
 	{"GC where nothing was allocated", "garbage.go", "before.allocated == a.pacer.allocated", "before.allocated < a.pacer.allocated", "TestNoGCWhereNothingWasAllocated"},
 	{"budget counts what was released", "garbage.go", "return t.books[allocatedBytes][allPools].current() + t", "return t.books[allocatedBytes][allPools].allocated + t", "TestBackgroundGC"},
 	{"peak of several streams not raised", "peaks.go", "a.peaks.raise(&now)", "", "TestPeaksOfSeveralStreams"},

@@ -50,7 +50,10 @@ var pages = []mutant{
 	// The ladder.
 	{"reuse takes what is busy", "paged.go", "c.fromPages(means{})", "c.fromPages(means{busy: true})", "TestIdlePagesAreTakenWhereTheyLie"},
 	{"grow past the peak", "paged.go", "over <= 0 ||", "over > 0 ||", "TestPeakMovesPages"},
-	{"pages never move", "paged.go", "create: true, move: move}", "create: true}", "TestWholeFreePagesAreEnough"},
+	{"host waits within the hard budget", "paged.go", "wait: overHard > 0", "wait: overHard > 0 || true", "TestSlackWaitsForNobody"},
+	{"host never waits before it grows", "paged.go", "wait: overHard > 0", "wait: overHard > 0 && false", "TestSlackWaitsForNobody"},
+	{"own pages never known to be idle", "idle.go", "(own || other != t)", "other != t", "TestSlackMovesIdlePages"},
+	{"pages never move", "paged.go", "create: true, move: move, wait: true}", "create: true}", "TestWholeFreePagesAreEnough"},
 	{"pages released under running work", "paged.go", "wait = wait || !s.idle", "wait = false", "TestEmptyCacheReleasesWholePages"},
 	{"refused pages lost", "paged.go", "p.lost = !refused", "p.lost = true", "TestPagesThatDoNotGoBack"},
 	{"close under running work", "allocator.go", "err := a.awaitStreams(tables); err != nil", "err := error(nil); err != nil", "TestCloseWaitsForPages"},
