@@ -17,7 +17,8 @@
 //	kernels        module.go   from PTX text; launch.go runs them
 //	graphs         capture.go  work that a stream keeps; graph.go runs it again
 //
-// Package nvml asks the driver's other library who uses a device.
+// Package nvml asks the driver's other library who uses a device, and package
+// cublaslt has NVIDIA's library multiply; foreign.go is for such libraries.
 //
 // # Threads
 //

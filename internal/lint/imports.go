@@ -20,7 +20,7 @@ var layers = []layer{
 	{from: "cuda/cudasim/...", may: []string{"cuda/..."}, test: []string{"memory", "memory/..."}},
 	{from: "cuda/...", may: []string{"cuda/..."}},
 	{from: "memory/...", may: []string{"memory/...", "cuda"}},
-	{from: "kernels/...", may: []string{"kernels/...", "cuda"}, test: []string{"cuda/cudasim"}},
+	{from: "kernels/...", may: []string{"kernels/...", "cuda", "cuda/cublaslt"}, test: []string{"cuda/cudasim"}},
 	{from: "tensor/...", may: []string{"tensor/...", "memory/...", "kernels/...", "cuda", "cuda/cudamem"}, test: []string{"cuda/cudasim"}},
 	{from: "nn/...", may: []string{"nn/...", "tensor/..."}, test: []string{"memory/...", "kernels/...", "cuda/..."}},
 	{from: "examples/...", may: []string{"examples/...", "nn/...", "tensor/...", "memory/...", "cuda", "cuda/cudasim"},

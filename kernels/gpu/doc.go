@@ -7,10 +7,12 @@
 //	table.go         the table of ops
 //	walk.go          dims and strides made simple before a launch
 //	fault.go         what a kernel found wrong with the data
+//	cublaslt.go      products by NVIDIA's library, where the user asks for it
 //	others           the launchers, beside the .cu file of the same name
 //
 // An op's Run looks at the operands, chooses a kernel and queues it; it waits
 // for nothing and allocates nothing on the Go heap. Results depend on operands
 // alone: no kernel adds in an order that is left to chance, or that depends on
-// how many multiprocessors there are.
+// how many multiprocessors there are. Products by cuBLASLt are as its package
+// says.
 package gpu

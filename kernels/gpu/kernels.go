@@ -14,6 +14,7 @@ type Kernels struct {
 	loaded  []loaded // by module.index
 	table   kernels.Table
 	fault   fault
+	blas    blas
 	closed  atomic.Bool
 
 	// For tests: 64-bit indices even where 32 bits do, and how many blocks are
@@ -25,9 +26,15 @@ type Kernels struct {
 // New returns the ops of the device that c is of. It calls no driver: modules
 // are loaded when an op first needs them, or by Load. End with Close, before
 // the context's.
+//
+// With TARN_MATMUL=cublaslt in the environment matrices are multiplied by
+// NVIDIA's library where it can, and by our kernels else. If it cannot be opened
+// Load and each MatMul return an error, and so they do for a value other than
+// that, "tarn" and none.
 func New(c *cuda.Context) *Kernels {
 	k := &Kernels{context: c, loaded: make([]loaded, len(modules)), mostBlocks: 1 << 16}
 	k.fault.context = c
+	k.blas.ask(c)
 	k.table = k.makeTable()
 	return k
 }
@@ -52,6 +59,9 @@ func (k *Kernels) Load() error {
 	if _, err := k.fault.address(); err != nil {
 		return err
 	}
+	if _, err := k.blas.get(); err != nil {
+		return err
+	}
 	for _, m := range modules {
 		if !k.has(m) {
 			continue
@@ -70,6 +80,9 @@ func (k *Kernels) Close() error {
 		return nil
 	}
 	err := k.fault.free()
+	if e := k.blas.close(); err == nil {
+		err = e
+	}
 	for i := range k.loaded {
 		if e := k.loaded[i].unload(); err == nil {
 			err = e

@@ -61,7 +61,8 @@ func matmulTilesOf(d kernels.DType) (*matmulTiles, kernel) {
 }
 
 func (k *Kernels) matMulWorkspace(a *kernels.Args) int64 {
-	return matmulWorkspace(matmulShape{a.Out[0].Dims[0], a.Out[0].Dims[1], a.In[0].Dims[1], 1}, a.Out[0].DType)
+	ours := matmulWorkspace(matmulShape{a.Out[0].Dims[0], a.Out[0].Dims[1], a.In[0].Dims[1], 1}, a.Out[0].DType)
+	return max(ours, k.blas.workspace(a, 0))
 }
 
 func matmulWorkspace(s matmulShape, d kernels.DType) int64 {
@@ -131,6 +132,9 @@ const maxBatch = 1<<16 - 1
 
 // multiply queues batch products. Where K is cut, work has room for the parts.
 func (k *Kernels) multiply(s cuda.Stream, p *product, batch int64, d kernels.DType, work uintptr) error {
+	if done, err := k.blas.multiply(s, p, batch, d, work); done || err != nil {
+		return err
+	}
 	tiles, gather := matmulTilesOf(d)
 	shape := matmulShape{p.m, p.n, p.k, batch}
 	c := tiles.cut(shape)

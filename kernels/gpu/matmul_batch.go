@@ -28,7 +28,8 @@ func (k *Kernels) MatMulBatch(q kernels.Queue, a *kernels.Args) error {
 // for operands that fit.
 func (k *Kernels) MatMulBatchWorkspace(a *kernels.Args) int64 {
 	out := &a.Out[0]
-	return matmulWorkspace(matmulShape{out.Dims[1], out.Dims[2], a.In[0].Dims[2], out.Dims[0]}, out.DType)
+	ours := matmulWorkspace(matmulShape{out.Dims[1], out.Dims[2], a.In[0].Dims[2], out.Dims[0]}, out.DType)
+	return max(ours, k.blas.workspace(a, 1))
 }
 
 // checkBatch checks that there are as many products in each operand, and the

@@ -124,7 +124,19 @@ func tarn_run_host_function(function C.uintptr_t) {
 	h := cgo.Handle(function)
 	f := h.Value().(func())
 	h.Delete()
+	returned := false
+	defer func() {
+		// The thread is the driver's: with its goroutine gone, the stream would
+		// wait for ever.
+		if fault := recover(); fault != nil {
+			panic(fault)
+		}
+		if !returned {
+			panic("shim: a host function has ended its goroutine, by runtime.Goexit or a test's FailNow; it must return")
+		}
+	}()
 	f()
+	returned = true
 }
 
 // DeviceText is DeviceGetName or DeviceGetUUID into text, which for the latter
@@ -151,6 +163,11 @@ func (t *Table) ModuleGetFunction(context, module uintptr, name string) Out {
 // must not lie on a stack, which would move if the function called Go.
 func (t *Table) Launch(l *Launch) Out {
 	return out(C.tarn_launch(t.c, (*C.struct_tarn_launch)(unsafe.Pointer(l))))
+}
+
+// Address returns where the function of an entry is; 0 where there is none.
+func (t *Table) Address(e Entry) uintptr {
+	return *(*uintptr)(unsafe.Add(unsafe.Pointer(t.c), C.tarn_entry(C.int(e)).offset))
 }
 
 // HandOver calls a C function that takes the table, by its address.

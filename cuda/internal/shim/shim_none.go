@@ -36,6 +36,9 @@ func (*Table) ModuleGetFunction(_, _ uintptr, _ string) Out { return none(Module
 // Launch launches nothing.
 func (*Table) Launch(*Launch) Out { return none(LaunchKernel) }
 
+// Address finds nothing.
+func (*Table) Address(Entry) uintptr { return 0 }
+
 // ErrorName returns "".
 func (*Table) ErrorName(int32) string { return "" }
 
