@@ -331,6 +331,8 @@ func (a *Allocator) Close() error {
 	errs := []error{err}
 
 	lost := LiveBlocksError{Device: a.props.Name}
+	live := a.owners(a.lockAll())
+	a.unlockAll(a.directory.Load().tables)
 	a.mu.Lock()
 	tables := a.directory.Swap(noTables).tables
 	segments := make([][]segment, len(tables))
@@ -359,6 +361,7 @@ func (a *Allocator) Close() error {
 		errs = append(errs, a.closeArenas())
 	}
 	if lost.Count > 0 {
+		lost.Owners = a.largestOwners(live, 5)
 		errs = append(errs, &lost)
 	}
 	return errors.Join(errs...)

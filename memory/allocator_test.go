@@ -186,7 +186,7 @@ func TestClose(t *testing.T) {
 	b := alloc(t, a, 3*mib, 0)
 	alloc(t, a, 1000, 1)
 	assert.Contains(t, memory.Summary(), "fake:0")
-	assert.EqualError(t, a.Close(), "memory: Close of fake:0: 2 blocks with 3.00 MiB were still live")
+	assert.EqualError(t, a.Close(), "memory: Close of fake:0: 2 blocks with 3.00 MiB were still live: 3.00 MiB in 2 blocks: untagged")
 	assert.NoError(t, a.Close())
 	assert.NoError(t, f.Close())
 	assert.NotContains(t, memory.Summary(), "fake:0")

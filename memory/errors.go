@@ -56,9 +56,15 @@ func (e *RequestError) Error() string {
 type LiveBlocksError struct {
 	Device string
 	Count  int64
-	Bytes  int64 // allocated: after rounding
+	Bytes  int64   // allocated: after rounding
+	Owners []Owner // the five largest, largest first
 }
 
 func (e *LiveBlocksError) Error() string {
-	return fmt.Sprintf("memory: Close of %s: %d blocks with %s were still live", e.Device, e.Count, formatSize(e.Bytes))
+	var b strings.Builder
+	fmt.Fprintf(&b, "memory: Close of %s: %d blocks with %s were still live", e.Device, e.Count, formatSize(e.Bytes))
+	for i, o := range e.Owners {
+		fmt.Fprintf(&b, "%s %v", [...]string{":", ";"}[min(i, 1)], o)
+	}
+	return b.String()
 }

@@ -151,7 +151,7 @@ func TestSummaryOfNeighbours(t *testing.T) {
 	alloc(t, a, 30*mib, cuda.Stream(0))
 	summary := a.Summary()
 	assert.Contains(t, summary, strings.Join([]string{"",
-		"|             pinned: 0 bytes         |     held by others: 50.00 MiB       |",
+		"|   pinned by blocks: 0 bytes         |     held by others: 50.00 MiB       |",
 		"|  this one, besides: 3.00 MiB        |        process 106: 7.00 MiB        |",
 		"|        process 105: 6.00 MiB        |        process 104: 5.00 MiB        |",
 		"|        process 103: 4.00 MiB        |        process 102: 3.00 MiB        |",

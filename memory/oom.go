@@ -71,6 +71,16 @@ const (
 	CauseFragmented
 )
 
+var causes = [...]string{"too large", "others", "in use", "segment", "elsewhere", "private", "fragmented"}
+
+// String returns the cause in a word or two.
+func (c Cause) String() string {
+	if int(c) >= len(causes) {
+		return fmt.Sprintf("Cause(%d)", uint8(c))
+	}
+	return causes[c]
+}
+
 // Unwrap returns the error of the upstream, or nil.
 func (e *OutOfMemoryError) Unwrap() error { return e.Err }
 
@@ -130,8 +140,11 @@ func (e *OutOfMemoryError) Error() string {
 	if e.PrivatePool != "" {
 		private = fmt.Sprintf(" in private pool %q", e.PrivatePool)
 	}
-	fmt.Fprintf(&b, "  request: %d bytes, rounded to %d, as %s of %s, from the %s pool of stream %#x%s\n",
-		e.Requested, e.Rounded, what, formatSize(e.Asked), e.Pool, uintptr(e.Stream), private)
+	fmt.Fprintf(&b, "  request: %d bytes, rounded to %d, ", e.Requested, e.Rounded)
+	if e.Asked > 0 { // one that is larger than the device is never asked for
+		fmt.Fprintf(&b, "as %s of %s, ", what, formatSize(e.Asked))
+	}
+	fmt.Fprintf(&b, "from the %s pool of stream %#x%s\n", e.Pool, uintptr(e.Stream), private)
 	fmt.Fprintf(&b, "  free:    the largest block is %s; ", formatSize(e.LargestFree))
 	if e.Pages {
 		fmt.Fprintf(&b, "%s in whole pages, ", formatSize(e.FreePages))
@@ -220,13 +233,16 @@ func (e *OutOfMemoryError) explain() (cause, help string) {
 			"Release the blocks that hold those segments, raise the limit, or do the work on fewer streams."
 	case CauseSegment:
 		cause = fmt.Sprintf("a segment of %s is the least that can be taken, and the %s has %s left.", formatSize(e.Asked), bound, formatSize(e.Room()))
+		if e.Allocated == 0 {
+			return cause, "Nothing is allocated that could be released: the " + bound + " is too small for this."
+		}
 		if bound == "limit" {
 			return cause, "Raise the limit, or release tensors that are no longer needed."
 		}
 		return cause, "Release tensors that are no longer needed, or end other users of the device."
 	case CausePrivate:
 		return fmt.Sprintf("%s is free but belongs to private pools.", formatSize(e.PrivateFree)),
-			"Close pools whose graphs are gone, empty their caches, or let them lend (UseOnOOM)."
+			"Close graphs and pools that are done with, empty their caches, or let them lend (UseOnOOM)."
 	default:
 		if e.Pages {
 			return fmt.Sprintf("enough is free, but only %s of it in whole pages: the rest lies beside blocks in use.", formatSize(e.FreePages)),

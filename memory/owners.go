@@ -11,8 +11,8 @@ import (
 // Owner is a place in a program, or a tag where the place is not known, and
 // the blocks that it has allocated and not freed.
 type Owner struct {
-	// Frame is the innermost call outside of package memory, package tensor
-	// and the Go runtime. It is zero where no history was on; see
+	// Frame is the innermost call outside of packages memory, tensor and nn and
+	// the Go runtime. It is zero where no history was on; see
 	// RecordHistory.
 	Frame Frame
 	Tag   string // "" where Frame is known
@@ -75,7 +75,7 @@ func (t tally) sorted() []Owner {
 }
 
 // plumbing are the packages through which others allocate.
-var plumbing = []string{"tarn/memory", "tarn/tensor", "runtime"}
+var plumbing = []string{"tarn/memory", "tarn/tensor", "tarn/nn", "runtime"}
 
 // ownFrame returns the frame of a stack that says most about whose block it
 // is: the first one outside of plumbing, or of all.

@@ -46,7 +46,7 @@ func (s Stats) summary(deviceFree, deviceTotal int64, processes []Process) strin
 	w.pair("fragmentation", fmt.Sprintf("%.0f %%", 100*s.fragmentation()), "in free pages", formatSize(s.FreePageBytes))
 	if deviceTotal > 0 {
 		w.pair("device total", formatSize(deviceTotal), "device free", formatSize(deviceFree))
-		w.pair("pinned", formatSize(s.PinnedBytes), "held by others", formatSize(max(deviceTotal-deviceFree-s.ReservedBytes.All.Current, 0)))
+		w.pair("pinned by blocks", formatSize(s.PinnedBytes), "held by others", formatSize(max(deviceTotal-deviceFree-s.ReservedBytes.All.Current, 0)))
 	}
 	w.processes(tellApart(processes, s.ReservedBytes.All.Current))
 	w.line(doubleRule)

@@ -112,6 +112,10 @@ func openSim(capacity int64) (o opened, err error) {
 	if err != nil {
 		return opened{}, errors.Join(err, c.Close())
 	}
+	// What the allocator took back, no kernel may touch.
+	if err := dev.SetGuard(m); err != nil {
+		return opened{}, errors.Join(err, dev.Close(), c.Close())
+	}
 	return opened{
 		Device: dev,
 		model:  "simulated",

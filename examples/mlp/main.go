@@ -54,7 +54,7 @@ func run(args []string, out, bar io.Writer) (err error) {
 		}
 	}
 	stats := dev.Memory().Stats()
-	t.result.Device = dev.Name()
+	t.result.Device, t.result.Model = dev.Name(), dev.model
 	t.result.StepMicros = medianMicros(t.steps)
 	t.result.PeakAllocated = stats.AllocatedBytes.All.Peak
 	t.result.PeakReserved = stats.ReservedBytes.All.Peak

@@ -12,6 +12,7 @@ import (
 // result is what a run comes to; -json prints it.
 type result struct {
 	Device        string   `json:"device"`
+	Model         string   `json:"model"` // what the device is; "simulated"
 	TestAccuracy  number   `json:"test_accuracy"`
 	Loss          []number `json:"loss"`      // mean over the examples of each epoch
 	StepLoss      []number `json:"step_loss"` // of each step

@@ -12,12 +12,12 @@ import (
 
 func TestResultIsOneLine(t *testing.T) {
 	r := result{
-		Device: "cpu", TestAccuracy: 0.9834, Loss: []number{0.25, 0.30000000000000004, number(math.NaN()), number(math.Inf(1))},
+		Device: "cpu", Model: "x", TestAccuracy: 0.9834, Loss: []number{0.25, 0.30000000000000004, number(math.NaN()), number(math.Inf(1))},
 		StepLoss: []number{2.5}, Seconds: 12.5, StepMicros: 810.25, PeakAllocated: 1 << 40, PeakReserved: 1<<53 - 1, GCReleased: 3,
 	}
 	var b strings.Builder
 	require.NoError(t, r.writeJSON(&b))
-	require.Equal(t, `{"device":"cpu","test_accuracy":0.9834,"loss":[0.25,0.30000000000000004,null,null],`+
+	require.Equal(t, `{"device":"cpu","model":"x","test_accuracy":0.9834,"loss":[0.25,0.30000000000000004,null,null],`+
 		`"step_loss":[2.5],"seconds":12.5,"step_us":810.25,"peak_allocated_bytes":1099511627776,"peak_reserved_bytes":9007199254740991,`+
 		`"gc_released":3}`+"\n", b.String())
 }

@@ -52,6 +52,10 @@ func run(out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
+	// What the allocator took back, no kernel may touch.
+	if err := dev.SetGuard(machine); err != nil {
+		return err
+	}
 	return work(dev, out)
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the tests and the report of a bundle on a machine with a GPU. Needs the
-# NVIDIA driver; with a Python that has PyTorch its figures stand beside ours.
+# NVIDIA driver and glibc 2.34; with a Python that has PyTorch its figures stand beside ours.
 # What is printed is also in report.txt of the folder named by OUT, by default
 # results in this folder; the tests' own output is there too.
 cd "$(dirname "$0")" || exit 1
@@ -41,7 +41,8 @@ report() {
 {
 	tests || echo "SOME TESTS FAILED: see $OUT"
 	echo
-	report
+	report || echo "THE REPORT FAILED"
 	echo
-	./mlp -device cuda -json
+	./mlp -device cuda -json || echo "THE MLP FAILED"
 } 2>&1 | tee "$OUT/report.txt"
+! grep -q ' FAILED' "$OUT/report.txt"
