@@ -35,7 +35,7 @@ func (c Code) Text() string { return codes[c].text }
 // answers everything that comes after with the same code.
 func (c Code) Sticky() bool {
 	switch c {
-	case 4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 911:
+	case 4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911:
 		return true
 	}
 	return false
@@ -112,6 +112,15 @@ var codes = map[Code]struct{ name, text string }{
 	802:          {"CUDA_ERROR_SYSTEM_NOT_READY", "the system's services are not running yet"},
 	803:          {"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "the library and the kernel's driver are of different versions"},
 	804:          {"CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "the compatibility library does not support this device"},
+
+	805: {"CUDA_ERROR_MPS_CONNECTION_FAILED", "the MPS server cannot be reached"},
+	806: {"CUDA_ERROR_MPS_RPC_FAILURE", "a call of the MPS server failed"},
+	807: {"CUDA_ERROR_MPS_SERVER_NOT_READY", "the MPS server takes no new clients yet"},
+	808: {"CUDA_ERROR_MPS_MAX_CLIENTS_REACHED", "the device has as many MPS clients as it can"},
+	809: {"CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED", "the device has as many connections as it can"},
+	810: {"CUDA_ERROR_MPS_CLIENT_TERMINATED", "the MPS server has ended this program's use of the device"},
+	811: {"CUDA_ERROR_CDP_NOT_SUPPORTED", "kernels that launch kernels are not supported here"},
+	812: {"CUDA_ERROR_CDP_VERSION_MISMATCH", "kernels that launch kernels are of another version"},
 
 	CaptureUnsupported: {"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "not possible while a stream is captured"},
 	CaptureInvalidated: {"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "an earlier error has ended the capture"},

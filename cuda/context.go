@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"os"
-	"sync"
 	"sync/atomic"
 
 	"tarn/cuda/internal/shim"
@@ -24,7 +23,6 @@ type Context struct {
 	closed   atomic.Bool
 	lost     atomic.Pointer[LostError]
 	live     [kinds]atomic.Int64
-	streams  sync.Map // those that NewStream made; no values
 }
 
 // Open begins the use of the device. With TARN_LAUNCH_BLOCKING=1 in the
@@ -92,6 +90,7 @@ func (c *Context) Close() error {
 	if c.lost.Load() == nil {
 		err = check(c.table, c.table.Call(shim.StreamDestroy, c.handle, uint64(c.stream), 0, 0, 0))
 	}
+	c.device.library.books.giveUp(c)
 	if e := c.release(); err == nil {
 		err = e
 	}

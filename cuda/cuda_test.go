@@ -46,6 +46,17 @@ func TestCodes(t *testing.T) {
 	require.Empty(t, Code(4711).Text())
 }
 
+// These are the codes after which a program has to be started again, by the
+// driver's documentation.
+func TestStickyCodes(t *testing.T) {
+	for _, c := range []Code{226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911} {
+		require.True(t, c.Sticky(), c)
+	}
+	for _, c := range []Code{Success, InvalidValue, OutOfMemory, 218, InvalidHandle, NotReady, 701, PeerEnabled, 720, 807, CaptureInvalidated} {
+		require.False(t, c.Sticky(), c)
+	}
+}
+
 func TestErrorTexts(t *testing.T) {
 	for want, err := range map[string]error{
 		"cuda: cuInit: CUDA_ERROR_NO_DEVICE (100): the driver sees no device": &Error{

@@ -35,7 +35,9 @@
 //
 // # Lifetime
 //
-// Whoever makes a thing takes it away, in any order that the driver allows.
+// Whoever makes a thing takes it away, in any order that the driver allows. Memory
+// may go by way of any context of the library, and leaves the books (books.go) of
+// the one that made it.
 // [Context.Close] refuses while something is left. What is kept past Close
 // does no harm: it is answered with [ErrClosed], and not by the driver.
 package cuda

@@ -44,13 +44,41 @@ func (c *Context) Record(e Event, s Stream) error {
 
 // QueryEvent reports whether the work before the mark is done.
 func (c *Context) QueryEvent(e Event) (done bool, err error) {
-	return c.query(shim.EventQuery, uint64(e))
+	if err := c.usable(); err != nil {
+		return false, err
+	}
+	out := c.table.Call(shim.EventQuery, c.handle, uint64(e), 0, 0, 0)
+	if Code(out.Code) == NotReady {
+		return false, nil
+	}
+	return out.OK(), c.checkEvent(e, out)
 }
 
 // SyncEvent waits for the work before the mark.
 func (c *Context) SyncEvent(e Event) error {
-	_, err := c.call(shim.EventSynchronize, uint64(e), 0, 0, 0)
-	return err
+	if err := c.usable(); err != nil {
+		return err
+	}
+	return c.checkEvent(e, c.table.Call(shim.EventSynchronize, c.handle, uint64(e), 0, 0, 0))
+}
+
+// checkEvent is check for a call whose outcome may be that of the event's own
+// context: c is not lost with another device that it asks about.
+func (c *Context) checkEvent(e Event, out shim.Out) error {
+	if out.OK() || !Code(out.Code).Sticky() {
+		return c.check(out)
+	}
+	maker := c.device.library.books.maker(made{kindEvent, uint64(e)})
+	if maker == c {
+		return c.check(out)
+	}
+	if own := c.table.Call(shim.MemGetInfo, c.handle, 0, 0, 0, 0); Code(own.Code).Sticky() {
+		return c.check(out)
+	}
+	if maker != nil {
+		return maker.check(out)
+	}
+	return driverError(c.table, out) // another goroutine has destroyed it since
 }
 
 // WaitEvent makes later work of the stream wait, on the device, for the work

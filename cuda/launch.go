@@ -112,6 +112,9 @@ func (l *Launch) Run(s Stream, g Grid) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
+	if f.module.unloaded.Load() {
+		return fmt.Errorf("kernel %q: %w", f.name, refuse(shim.LaunchKernel, InvalidHandle))
+	}
 	if l.over {
 		return fmt.Errorf("cuda: kernel %q: its arguments are more than %d bytes", f.name, MaxArgs)
 	}

@@ -60,15 +60,36 @@ func (c *Context) begin(kind int, e shim.Entry, a, b, x, y uint64) (uint64, erro
 	if err != nil {
 		return 0, err
 	}
-	c.live[kind].Add(1)
+	c.enter(kind, out.Value)
 	return out.Value, nil
 }
 
-// end is a call that takes one away.
+// enter puts a thing in the books.
+func (c *Context) enter(kind int, handle uint64) {
+	c.device.library.books.put(made{kind, handle}, c)
+	c.live[kind].Add(1)
+}
+
+// end is a call that takes one away: out of the books of the context that made
+// it, whichever is asked to. It leaves them first, since the driver may give the
+// handle out again at once. A driver follows a handle that is no memory, so one
+// that is not the context's own never gets there.
 func (c *Context) end(kind int, e shim.Entry, a, b uint64) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	books, key := &c.device.library.books, made{kind, a}
+	maker := books.take(key, c)
+	if maker == nil && !kindMemory[kind] {
+		return refuse(e, InvalidHandle)
+	}
 	_, err := c.call(e, a, b, 0, 0)
-	if err == nil {
-		c.live[kind].Add(-1)
+	switch {
+	case maker == nil: // memory of another library in the program
+	case err != nil:
+		books.put(key, maker)
+	default:
+		maker.live[kind].Add(-1)
 	}
 	return err
 }

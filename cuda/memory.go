@@ -20,7 +20,8 @@ func (c *Context) Alloc(size int64) (DevicePtr, error) {
 	return DevicePtr(p), err
 }
 
-// Free gives back what Alloc returned. It may wait for the device.
+// Free gives back what Alloc returned, of any context of the library. It may
+// wait for the device.
 func (c *Context) Free(p DevicePtr) error {
 	if p == 0 { // which the driver would take without a word
 		return refuse(shim.MemFree, InvalidValue)

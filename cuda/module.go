@@ -2,20 +2,25 @@ package cuda
 
 import (
 	"fmt"
+	"math"
 	"strings"
+	"sync/atomic"
 
 	"tarn/cuda/internal/shim"
 )
 
 // Module is a loaded set of kernels.
 type Module struct {
-	context *Context
-	handle  uintptr // CUmodule
+	context  *Context
+	handle   uintptr // CUmodule
+	unloaded atomic.Bool
 }
 
-// Function is a kernel of a module. It is good until the module's Unload.
+// Function is a kernel of a module. It is good until the module's Unload; after
+// that its calls fail with [InvalidHandle].
 type Function struct {
 	context *Context
+	module  *Module
 	handle  uintptr // CUfunction
 	name    string
 }
@@ -58,13 +63,18 @@ func (c *Context) Load(ptx string) (*Module, error) {
 		}
 		return nil, &CompileError{Err: err, Log: untilNUL(log)}
 	}
-	c.live[kindModule].Add(1)
+	c.enter(kindModule, out.Value)
 	return &Module{context: c, handle: uintptr(out.Value)}, nil
 }
 
-// Unload takes the kernels away. None may be running.
+// Unload takes the kernels away. None may be running. A second Unload is
+// refused with [InvalidHandle].
 func (m *Module) Unload() error {
-	return m.context.end(kindModule, shim.ModuleUnload, uint64(m.handle), 0)
+	err := m.context.end(kindModule, shim.ModuleUnload, uint64(m.handle), 0)
+	if err == nil {
+		m.unloaded.Store(true)
+	}
+	return err
 }
 
 // Function finds a kernel by the name that it has in the PTX text.
@@ -73,6 +83,12 @@ func (m *Module) Function(name string) (*Function, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
+	if m.unloaded.Load() { // the driver would follow the handle
+		return nil, fmt.Errorf("kernel %q: %w", name, refuse(shim.ModuleGetFunction, InvalidHandle))
+	}
+	if strings.IndexByte(name, 0) >= 0 { // which would end the name for the driver
+		return nil, fmt.Errorf("kernel %q: %w", name, refuse(shim.ModuleGetFunction, InvalidValue))
+	}
 	out := c.table.ModuleGetFunction(c.handle, m.handle, name)
 	if err := c.check(out); err != nil {
 		if c.Lost() != nil { // which is not the name's fault
@@ -80,7 +96,7 @@ func (m *Module) Function(name string) (*Function, error) {
 		}
 		return nil, fmt.Errorf("kernel %q: %w", name, err)
 	}
-	return &Function{context: c, handle: uintptr(out.Value), name: name}, nil
+	return &Function{context: c, module: m, handle: uintptr(out.Value), name: name}, nil
 }
 
 // Name returns the name that the kernel was found by.
@@ -89,8 +105,22 @@ func (f *Function) Name() string { return f.name }
 // SetMaxShared lets a launch ask for up to bytes of dynamic shared memory,
 // where that is more than Device.SharedMemory; at most SharedMemoryOptIn.
 func (f *Function) SetMaxShared(bytes int) error {
-	_, err := f.context.call(shim.FunctionSetAttribute, uint64(f.handle), attrMaxDynamicShared, uint64(bytes), 0)
+	if bytes < 0 || bytes > math.MaxInt32 { // a C int
+		return refuse(shim.FunctionSetAttribute, InvalidValue)
+	}
+	_, err := f.call(shim.FunctionSetAttribute, attrMaxDynamicShared, uint64(bytes))
 	return err
+}
+
+// call is a call about the kernel itself.
+func (f *Function) call(e shim.Entry, a, b uint64) (shim.Out, error) {
+	if err := f.context.usable(); err != nil {
+		return shim.Out{}, err
+	}
+	if f.module.unloaded.Load() {
+		return shim.Out{}, refuse(e, InvalidHandle)
+	}
+	return f.context.call(e, uint64(f.handle), a, b, 0)
 }
 
 // Attributes are what a kernel became when it was compiled for its device.
@@ -124,7 +154,7 @@ func (f *Function) Attributes() (Attributes, error) {
 		if first != nil {
 			return 0
 		}
-		out, err := f.context.call(shim.FunctionGetAttribute, uint64(f.handle), attribute, 0, 0)
+		out, err := f.call(shim.FunctionGetAttribute, attribute, 0)
 		first = err
 		return int64(out.Value)
 	}

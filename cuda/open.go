@@ -30,6 +30,7 @@ type Library struct {
 	version Version
 	devices int
 	table   *shim.Table
+	books   books
 }
 
 // Name returns the name under which the library was opened.

@@ -37,7 +37,7 @@ func TestNothingToCall(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotSupported)
 	_, err = (&Module{context: c}).Function("f")
 	require.ErrorIs(t, err, ErrNotSupported)
-	require.ErrorIs(t, (&Function{context: c}).Prepare().Run(0, Grid{}), ErrNotSupported)
+	require.ErrorIs(t, (&Function{context: c, module: new(Module)}).Prepare().Run(0, Grid{}), ErrNotSupported)
 	require.ErrorIs(t, c.Upload(0, 0, []byte("x")), ErrNotSupported)
 	require.ErrorIs(t, c.Synchronize(), ErrNotSupported)
 }

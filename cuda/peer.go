@@ -12,7 +12,7 @@ func (d *Device) CanAccess(peer *Device) (bool, error) {
 
 // EnablePeer lets the context's kernels and copies use what the peer has
 // allocated and will allocate; the other way is another call. It is not for
-// mapped pages: those have SetAccessFrom. If it is on already, nothing happens.
+// mapped pages, which have SetAccessFrom, nor for the peer's Pool. If it is on already, nothing happens.
 func (c *Context) EnablePeer(peer *Context) error {
 	if err := peer.usable(); err != nil {
 		return err

@@ -97,7 +97,10 @@ func (c *context) clear() {
 	m := c.owner()
 	for _, r := range append([]*region(nil), m.space.regions...) {
 		if r.context == c {
-			m.space.remove(r)
+			m.discard(r)
+			if r.kind == pooled {
+				c.device.pool.used -= cost(r.size())
+			}
 		}
 	}
 	c.device.peers = 0
@@ -109,14 +112,16 @@ func (c *context) sync() cuda.Code {
 	m := c.owner()
 	m.mu.Lock()
 	streams := c.device.running()
+	captured := false
 	for _, s := range streams {
 		if s.capture != nil {
-			s.capture.broken = true
-			m.mu.Unlock()
-			return captureUnsupported
+			s.capture.broken, captured = true, true
 		}
 	}
 	m.mu.Unlock()
+	if captured {
+		return captureUnsupported
+	}
 	for _, s := range streams {
 		s.drain()
 	}

@@ -12,16 +12,20 @@ func host(p uintptr, size uint64) []byte {
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&p)), size)
 }
 
-// pinnedAt returns the pinned memory that p to p+size lies in; guarded by the
-// machine.
-func (m *Machine) pinnedAt(p, size uint64) *region {
+// pinnedAt returns the pinned memory that p to p+size lies in, nil for memory
+// that is not pinned. A range that begins in pinned memory and does not end there
+// is refused. It is guarded by the machine.
+func (m *Machine) pinnedAt(p, size uint64) (*region, cuda.Code) {
 	if i := m.space.index(p); i > 0 {
 		r := m.space.regions[i-1]
-		if r.kind == pinned && p+size <= r.end() {
-			return r
+		if r.kind == pinned && p < r.end() {
+			if size > r.end()-p {
+				return nil, cuda.InvalidValue
+			}
+			return r, cuda.Success
 		}
 	}
-	return nil
+	return nil, cuda.Success
 }
 
 // move copies between two lists of pieces of the same length in all.
@@ -66,7 +70,11 @@ func (s *stream) copyIn(to uint64, from uintptr, size uint64) cuda.Code {
 	case from == 0 || !m.space.usable(d, to, size):
 		return cuda.InvalidValue
 	}
-	if r := m.pinnedAt(uint64(from), size); r != nil {
+	r, code := m.pinnedAt(uint64(from), size)
+	if code != cuda.Success {
+		return code
+	}
+	if r != nil {
 		_, code := s.submit(work{name: name, kind: nodeCopy, way: hostToDevice, uses: append(m.space.uses(to, size), &r.use),
 			run: copying(d, to, d, uint64(from), size)})
 		return code
@@ -76,7 +84,7 @@ func (s *stream) copyIn(to uint64, from uintptr, size uint64) cuda.Code {
 		return captureUnsupported
 	}
 	bytes := append([]byte(nil), host(from, size)...)
-	_, code := s.submit(work{name: name, uses: m.space.uses(to, size), run: func() error {
+	_, code = s.submit(work{name: name, uses: m.space.uses(to, size), run: func() error {
 		target, err := d.view().pieces(to, size, true)
 		if err != nil {
 			return err
@@ -100,7 +108,12 @@ func (s *stream) copyOut(to uintptr, from, size uint64) cuda.Code {
 		}
 		return cuda.InvalidValue
 	}
-	if r := m.pinnedAt(uint64(to), size); r != nil {
+	r, code := m.pinnedAt(uint64(to), size)
+	if code != cuda.Success {
+		m.mu.Unlock()
+		return code
+	}
+	if r != nil {
 		defer m.mu.Unlock()
 		_, code := s.submit(work{name: name, kind: nodeCopy, way: deviceToHost, uses: append(m.space.uses(from, size), &r.use),
 			run: copying(d, uint64(to), d, from, size)})

@@ -38,20 +38,24 @@ func (d *device) owner() *Machine { return d.machine }
 // String returns the name that package cuda has for the device.
 func (d *device) String() string { return "cuda:" + strconv.Itoa(d.index) }
 
-// number is the device's CUdevice.
-func (d *device) number() int { return d.machine.slot<<8 | d.index }
+// number is the device's CUdevice: 7 bits each for the device and for the slot,
+// and 17 for the machine among those of the slot.
+func (d *device) number() int {
+	return d.machine.serial&0x1ffff<<14 | d.machine.slot<<7 | d.index
+}
 
 // deviceAt returns the device of a CUdevice.
 func deviceAt(number int) *device {
-	m := machineAt(number >> 8)
+	m := machineAt(number >> 7 & 0x7f)
 	if m == nil {
 		return nil
 	}
 	return m.device(number)
 }
 
+// device is deviceAt for a device of the machine.
 func (m *Machine) device(number int) *device {
-	if i := number & 0xff; number>>8 == m.slot && i < len(m.devices) {
+	if i := number & 0x7f; i < len(m.devices) && m.devices[i].number() == number {
 		return m.devices[i]
 	}
 	return nil
@@ -66,11 +70,27 @@ func (d *device) uuid() [16]byte {
 	return id
 }
 
-// What a block can have, in bytes of shared memory.
+// What a block can have, in bytes of shared memory: without asking, and as far
+// as package ptx goes.
 const (
-	sharedBytes      = 48 << 10
-	sharedBytesOptIn = 96 << 10
+	sharedBytes            = 48 << 10
+	sharedBytesOfPTX       = 96 << 10
+	sharedBytesOfTheSystem = 1 << 10 // of each block, beside what it has
 )
+
+// sharedOptIn is the bytes that a block may have after asking for them.
+func (c *Config) sharedOptIn() int {
+	of := 227 << 10 // of 9.0 and newer
+	switch capability := 10*c.Major + c.Minor; {
+	case capability < 80:
+		of = 64 << 10
+	case capability == 86 || capability == 89:
+		of = 99 << 10
+	case capability < 90:
+		of = 163 << 10
+	}
+	return min(of, sharedBytesOfPTX)
+}
 
 // attribute answers for a CUdevice_attribute.
 func (d *device) attribute(number int) (int, cuda.Code) {
@@ -81,7 +101,7 @@ func (d *device) attribute(number int) (int, cuda.Code) {
 		8: sharedBytes, 9: 64 << 10, 10: 32, 12: 64 << 10, 13: 1_000_000, // shared, constant, warp, registers, kHz
 		16: c.Multiprocessors, 31: 1, 36: 1_000_000, 37: 256, 38: 4 << 20, 39: 2048,
 		40: 2, 41: 1, // copy engines, unified addresses
-		75: c.Major, 76: c.Minor, 81: sharedBytesOptIn + 1024, 82: 64 << 10, 97: sharedBytesOptIn,
+		75: c.Major, 76: c.Minor, 81: c.sharedOptIn() + sharedBytesOfTheSystem, 82: 64 << 10, 97: c.sharedOptIn(),
 		102: 1, 103: 0, 110: 0, 115: 1, // virtual memory, file descriptors, RDMA, memory pools
 	}[number]; ok {
 		return value, cuda.Success

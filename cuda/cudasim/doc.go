@@ -35,10 +35,10 @@
 //
 // # Not like a device
 //
-// Priorities change nothing. Work
-// that faults stops at its first wrong access. There is no compiler cache, no
-// memory shared between processes, and the memory of the stream-ordered pool is
-// there from the call on, before its stream gets to it.
+// Priorities change nothing. Work that faults stops at its first wrong access. A
+// block has at most 96 KiB of shared memory, whatever the compute capability. There
+// is no compiler cache, no memory shared between processes, and the memory of the
+// stream-ordered pool is there from the call on, before its stream gets to it.
 //
 // # Files
 //
@@ -48,6 +48,7 @@
 //	event.go     marks
 //	space.go     which memory lies where; snapshot.go what work sees of it
 //	memory.go    allocations, pinned memory; virtual.go pages and ranges; pool.go
+//	afford_*.go  what the host cannot lend
 //	copy.go      copies and fills; launch.go kernels, of module.go
 //	capture.go   recording of work; graph.go, replay.go running it again
 //	faults.go    calls that fail; reports.go errors that no call returns; usage.go

@@ -64,7 +64,7 @@ func (e *event) record(s *stream) cuda.Code {
 		return code
 	}
 	e.recorded, e.captured, e.tips = true, nil, nil
-	if e.timed || s == s.context.legacy {
+	if e.timed || s.blocking { // the driver's default stream may be what it waits for
 		e.mark = s.enqueue(&op{name: "cuEventRecord", timed: e.timed, after: s.context.implied(s)})
 	} else {
 		e.mark = s.last // the newest work is mark enough; none is done

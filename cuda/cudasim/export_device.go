@@ -18,13 +18,14 @@ const version = 12040
 //export tarnsim_slot_init
 func tarnsim_slot_init(slot C.int, flags C.uint) C.tarn_result {
 	m := machineAt(int(slot))
-	switch {
-	case m == nil:
+	if m == nil {
 		return result(cuda.NoDevice)
-	case flags != 0:
-		return result(cuda.InvalidValue)
 	}
-	return result(m.faults.next("cuInit"))
+	code := m.faults.next("cuInit")
+	if code == cuda.Success && flags != 0 {
+		code = cuda.InvalidValue
+	}
+	return result(code)
 }
 
 //export tarnsim_slot_driver_get_version

@@ -39,7 +39,7 @@ func tarnsim_mem_free(p C.tarn_address) C.tarn_result {
 	k := enter("cuMemFree")
 	k.strict()
 	if k.ok() && p != 0 {
-		k.fail(k.machine.free(uint64(p)))
+		k.fail(k.context.free(uint64(p)))
 	}
 	return result(k.code)
 }
@@ -120,7 +120,7 @@ func tarnsim_host_free(p unsafe.Pointer) C.tarn_result {
 	k := enter("cuMemFreeHost")
 	k.strict()
 	if k.ok() {
-		k.fail(k.machine.hostFree(uint64(uintptr(p))))
+		k.fail(k.context.hostFree(uint64(uintptr(p))))
 	}
 	return result(k.code)
 }

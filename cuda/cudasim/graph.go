@@ -66,6 +66,10 @@ func (s *stream) launchGraph(x *exec) cuda.Code {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	nodes := x.nodes
+	if unloaded(nodes) {
+		m.report(&MisuseError{"cuGraphLaunch", "the module of a kernel in it was unloaded"})
+		return cuda.InvalidHandle
+	}
 	w := work{name: "cuGraphLaunch", kind: nodeGraph, uses: x.uses, run: func() error { return replay(nodes) }}
 	var after []*op
 	if x.last != nil {
@@ -134,4 +138,14 @@ func uses(nodes []*node) (all []*usage) {
 		}
 	}
 	return all
+}
+
+// unloaded reports whether a module that nodes need is gone.
+func unloaded(nodes []*node) bool {
+	for _, n := range nodes {
+		if mod := n.work.of; mod != nil && !mod.context.modules[mod] {
+			return true
+		}
+	}
+	return false
 }

@@ -3,6 +3,8 @@ package cudasim
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"strings"
 
 	"tarn/cuda"
 	"tarn/cuda/cudasim/ptx"
@@ -26,7 +28,7 @@ func (s *stream) launch(f *function, at shape, args []byte) cuda.Code {
 		return code
 	}
 	d, k := s.context.device, f.kernel
-	_, code := s.submit(work{name: "cuLaunchKernel", kind: nodeKernel, uses: append(m.space.pointedAt(args), &f.module.use), run: func() error {
+	_, code := s.submit(work{name: "cuLaunchKernel", kind: nodeKernel, of: f.module, uses: append(m.space.pointedAt(args), &f.module.use), run: func() error {
 		return k.Launch(at.grid, at.block, at.shared, args, d.view())
 	}})
 	return code
@@ -55,8 +57,27 @@ func (f *function) check(at shape, size int) cuda.Code {
 		return cuda.InvalidValue
 	case b.X*b.Y*b.Z > f.kernel.MaxThreads():
 		return outOfResources
+	case !f.takes(at):
+		return cuda.InvalidValue
 	}
 	return cuda.Success
+}
+
+// takes reports whether the kernel was compiled for such blocks, which is the
+// interpreter's to say: it is asked for a launch that it refuses for its arguments
+// at the latest. It is guarded by the machine.
+func (f *function) takes(at shape) bool {
+	if at == f.taken {
+		return true
+	}
+	tooMany := f.kernel.ParamBytes() + 1
+	err := f.kernel.Launch(at.grid, at.block, at.shared, make([]byte, tooMany), new(snapshot))
+	var refused *ptx.LaunchError
+	if !errors.As(err, &refused) || !strings.HasPrefix(refused.Reason, fmt.Sprintf("%d bytes of parameters", tooMany)) {
+		return false
+	}
+	f.taken = at
+	return true
 }
 
 // codeOf is what the driver says of work that failed.

@@ -49,6 +49,7 @@ const (
 type Machine struct {
 	config  Config
 	slot    int
+	serial  int // tells it from those that had the slot before
 	library *cuda.Library
 	devices []*device
 	faults  faults
@@ -65,7 +66,8 @@ type Machine struct {
 // machines are those that are open, by slot.
 var machines struct {
 	sync.Mutex
-	slot [slots]*Machine
+	slot   [slots]*Machine
+	opened [slots]int // how many the slot has had
 }
 
 // Open makes a machine and its library. The error says what is wrong with the
@@ -134,7 +136,8 @@ func (m *Machine) takeSlot() bool {
 	defer machines.Unlock()
 	for i, other := range machines.slot {
 		if other == nil {
-			m.slot, machines.slot[i] = i, m
+			m.slot, m.serial, machines.slot[i] = i, machines.opened[i], m
+			machines.opened[i]++
 			return true
 		}
 	}

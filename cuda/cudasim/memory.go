@@ -10,15 +10,18 @@ import (
 // alignment is that of plain allocations, in bytes.
 const alignment = 256
 
-// take counts bytes of the device as used; guarded by the machine.
+// take counts bytes of the device as used, where it has them and the host could
+// lend them; guarded by the machine.
 func (d *device) take(size uint64) bool {
-	total := uint64(d.machine.config.Memory)
-	if size > total || uint64(d.used) > total-size {
+	if size > d.free() || !affordable(size) {
 		return false
 	}
 	d.used += int64(size)
 	return true
 }
+
+// free is the bytes that nobody has; guarded by the machine.
+func (d *device) free() uint64 { return uint64(d.machine.config.Memory - d.used) }
 
 // cost is the bytes that an allocation takes of the device.
 func cost(size uint64) uint64 { return roundUp(size, granule) }
@@ -28,7 +31,7 @@ func (d *device) info() (free, total int64) {
 	d.machine.mu.Lock()
 	defer d.machine.mu.Unlock()
 	d.pool.reap()
-	return d.machine.config.Memory - d.used, d.machine.config.Memory
+	return int64(d.free()), d.machine.config.Memory
 }
 
 // alloc is mem_alloc, and alloc_async without its order.
@@ -68,14 +71,17 @@ func (c *context) memAlloc(size uint64) (uint64, cuda.Code) {
 
 // plain returns the allocation at p; one of the pool may be freed like any other.
 func (m *Machine) plain(p uint64) *region {
-	if r := m.space.at(p, pooled); r != nil && r.free == nil {
-		return r
+	for _, k := range []kind{pooled, allocation} {
+		if r := m.space.at(p, k); r != nil && r.free == nil {
+			return r
+		}
 	}
-	return m.space.at(p, allocation)
+	return nil
 }
 
-// free is mem_free: it waits for the device that the memory is of.
-func (m *Machine) free(p uint64) cuda.Code {
+// free is mem_free: it waits for the device that the memory is of, whichever it is.
+func (c *context) free(p uint64) cuda.Code {
+	m := c.owner()
 	m.mu.Lock()
 	r := m.plain(p)
 	if r == nil {
@@ -98,7 +104,7 @@ func (m *Machine) free(p uint64) cuda.Code {
 	} else {
 		m.discard(r)
 	}
-	return m.devices[r.device].code()
+	return c.device.code()
 }
 
 // discard takes an allocation away; guarded by the machine.
@@ -117,7 +123,7 @@ func (c *context) hostAlloc(size uint64) (uintptr, cuda.Code) {
 	if size == 0 {
 		return 0, cuda.InvalidValue
 	}
-	if size > limit {
+	if size > limit || !affordable(size) {
 		return 0, cuda.OutOfMemory
 	}
 	bytes := make([]byte, roundUp(size, 4096))[:size:size]
@@ -133,7 +139,8 @@ func (c *context) hostAlloc(size uint64) (uintptr, cuda.Code) {
 }
 
 // hostFree is host_free: it waits for all devices.
-func (m *Machine) hostFree(p uint64) cuda.Code {
+func (c *context) hostFree(p uint64) cuda.Code {
+	m := c.owner()
 	m.mu.Lock()
 	r := m.space.at(p, pinned)
 	if r == nil {
@@ -154,5 +161,5 @@ func (m *Machine) hostFree(p uint64) cuda.Code {
 		return cuda.InvalidValue
 	}
 	m.discard(r)
-	return m.devices[r.device].code()
+	return c.device.code()
 }

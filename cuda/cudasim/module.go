@@ -26,7 +26,8 @@ type function struct {
 	module     *module
 	handle     uintptr
 	kernel     *ptx.Kernel
-	maxDynamic int // bytes of shared memory that a launch may ask for
+	maxDynamic int   // bytes of shared memory that a launch may ask for
+	taken      shape // of the newest launch
 }
 
 func (f *function) owner() *Machine { return f.module.owner() }
@@ -97,6 +98,9 @@ func (mod *module) function(name string) (*function, cuda.Code) {
 	m := mod.owner()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if !mod.context.modules[mod] { // unloaded by another thread, since the call found it
+		return nil, cuda.InvalidHandle
+	}
 	if f := mod.functions[name]; f != nil {
 		return f, cuda.Success
 	}
@@ -121,7 +125,7 @@ func (f *function) setAttribute(attribute, value int) cuda.Code {
 	m := f.owner()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if attribute != maxDynamicShared || value < 0 || value > sharedBytesOptIn-f.kernel.SharedBytes() {
+	if attribute != maxDynamicShared || value < 0 || value > m.config.sharedOptIn()-f.kernel.SharedBytes() {
 		return cuda.InvalidValue
 	}
 	f.maxDynamic = value

@@ -50,13 +50,44 @@ func (p *pool) reap() {
 	}
 }
 
-// takeBack moves what an allocation had to what the pool keeps.
+// takeBack takes an allocation away that its stream has freed.
 func (p *pool) takeBack(r *region) {
-	size := cost(r.size())
-	p.device.machine.discard(r)
-	p.device.used += int64(size)
-	p.used -= size
-	p.kept += size
+	d := p.device
+	d.machine.discard(r)
+	if r.kind == pooled {
+		d.used += int64(cost(r.size()))
+		p.keep(r)
+	}
+}
+
+// keep moves what an allocation had to what the pool keeps, once.
+func (p *pool) keep(r *region) {
+	if !r.counted {
+		r.counted = true
+		p.used -= cost(r.size())
+		p.kept += cost(r.size())
+	}
+}
+
+// claim has the pool keep want bytes, or the device have them free, if it needs to
+// by way of memory that streams have freed and not got to: the stream's own,
+// which needs no wait, or that of others, which the allocation then comes after.
+func (p *pool) claim(want uint64, s *stream) (after []*op) {
+	for _, own := range []bool{true, false} {
+		for _, r := range p.leaving {
+			if p.kept+p.device.free() >= want {
+				return after
+			}
+			if r.kind != pooled || r.counted || (r.free.stream == s) != own {
+				continue
+			}
+			p.keep(r)
+			if !own {
+				after = append(after, r.free)
+			}
+		}
+	}
+	return after
 }
 
 // shrink gives back what the pool keeps above keep bytes in all.
@@ -80,6 +111,7 @@ func (s *stream) allocAsync(size uint64) (uint64, cuda.Code) {
 		return 0, captureUnsupported
 	}
 	p.reap()
+	after := p.claim(cost(size), s)
 	// The pool's own bytes are used first.
 	reuse := min(p.kept, cost(size))
 	p.kept -= reuse
@@ -90,7 +122,7 @@ func (s *stream) allocAsync(size uint64) (uint64, cuda.Code) {
 		d.used += int64(reuse)
 		return 0, code
 	}
-	if _, code := s.submit(work{name: "cuMemAllocAsync"}); code != cuda.Success {
+	if _, code := s.submit(work{name: "cuMemAllocAsync"}, after...); code != cuda.Success {
 		m.discard(r)
 		return 0, code
 	}
@@ -100,14 +132,15 @@ func (s *stream) allocAsync(size uint64) (uint64, cuda.Code) {
 	return r.ptr, cuda.Success
 }
 
-// freeAsync is cuMemFreeAsync. From the call on no new work may use the memory.
+// freeAsync is cuMemFreeAsync, of memory of cuMemAlloc too. From the call on no new
+// work may use the memory.
 func (s *stream) freeAsync(ptr uint64) cuda.Code {
 	m := s.owner()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.space.at(ptr, pooled)
+	r := m.plain(ptr)
 	switch {
-	case r == nil || r.free != nil:
+	case r == nil:
 		return cuda.InvalidValue
 	case s.capture != nil:
 		s.capture.broken = true

@@ -40,7 +40,8 @@ type region struct {
 	page    *page    // of a mapping
 	access  uint64   // devices that may touch a mapping, by bit
 	use     usage
-	free    *op // of pool memory: where its stream gives it back
+	free    *op  // where a stream gives the memory back
+	counted bool // free, and among what the pool keeps before free is done
 }
 
 func (r *region) size() uint64 { return uint64(len(r.memory.bytes)) }
@@ -53,6 +54,8 @@ func (r *region) reach(d *device) bool {
 		return true
 	case mapping:
 		return r.access>>d.index&1 != 0
+	case pooled: // a pool has rights of its own, which nobody can give here
+		return r.device == d.index
 	}
 	return r.device == d.index || d.peers>>r.device&1 != 0
 }
@@ -120,7 +123,8 @@ func (s *space) at(p uint64, k kind) *region {
 	return nil
 }
 
-// run returns the regions that p to p+size lies in, nil if there is a hole.
+// run returns the regions that p to p+size lies in, nil if there is a hole. Only
+// mappings are taken together: what else lies side by side does so by chance.
 func (s *space) run(p, size uint64) []*region {
 	i := s.index(p) - 1
 	if i < 0 || p+size < p {
@@ -128,6 +132,9 @@ func (s *space) run(p, size uint64) []*region {
 	}
 	for j, at := i, p; ; j++ {
 		if j == len(s.regions) || s.regions[j].ptr > at || s.regions[j].end() <= at {
+			return nil
+		}
+		if j > i && (s.regions[j].kind != mapping || s.regions[j-1].kind != mapping) {
 			return nil
 		}
 		if at = s.regions[j].end(); at >= p+size {

@@ -105,6 +105,7 @@ type work struct {
 	kind nodeKind
 	way  way // of a copy
 	uses []*usage
+	of   *module // whose kernel it is; nil for other work
 }
 
 // submit queues work, or adds it to the capture; guarded by the machine. There

@@ -103,6 +103,20 @@ var captureRows = []row{
 		before := d.recorded(d.newStream())
 		return d.within(func() string { return d.code(shim.StreamWaitEvent, d.stream, before, 0, 0) })
 	}},
+	{"such a wait invalidates the capture", "STREAM_CAPTURE_INVALIDATED", func(d *driver) string {
+		before := d.recorded(d.newStream())
+		return d.ends(func() { d.code(shim.StreamWaitEvent, d.stream, before, 0, 0) })
+	}},
+	{"wait for the device in a capture", "STREAM_CAPTURE_UNSUPPORTED", func(d *driver) string {
+		return d.within(func() string { return d.code(shim.Synchronize, 0, 0, 0, 0) })
+	}},
+	{"the legacy stream while a blocking one is captured", "STREAM_CAPTURE_IMPLICIT, STREAM_CAPTURE_IMPLICIT", func(d *driver) string {
+		s, p := d.must(shim.StreamCreate, 0, 0, 0, 0), d.alloc(4096)
+		d.later(shim.StreamDestroy, s, 0)
+		d.must(shim.BeginCapture, s, relaxed, 0, 0)
+		defer d.call(shim.EndCapture, s, 0, 0, 0)
+		return d.code(shim.IsCapturing, legacy, 0, 0, 0) + ", " + d.code(shim.Fill8, p, 1, 64, legacy)
+	}},
 	{"merge: wait for an event of another capture", "STREAM_CAPTURE_MERGE", func(d *driver) string {
 		other, e := d.newStream(), d.newEvent()
 		d.must(shim.BeginCapture, other, relaxed, 0, 0)

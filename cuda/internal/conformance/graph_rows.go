@@ -76,6 +76,47 @@ var graphRows = []row{
 		}
 		return "another number"
 	}},
+	{"a fill and a copy are nodes, an event is none", "2", func(d *driver) string {
+		p, e := d.alloc(4096), d.newEvent()
+		graph, code := d.captured(relaxed, func() {
+			d.must(shim.Fill8, p, 1, 64, d.stream)
+			d.must(shim.EventRecord, e, d.stream, 0, 0)
+			d.must(shim.StreamWaitEvent, d.stream, e, 0, 0)
+			d.must(shim.Copy, p+1024, p, 64, d.stream)
+		})
+		if code == "OK" && d.must(shim.GraphNodes, graph, 0, 0, 0) == 2 {
+			return "2"
+		}
+		return code + ", another number"
+	}},
+	{"a graph's copy reads pinned memory when it runs", "the new bytes", func(d *driver) string {
+		p := d.alloc(4096)
+		at, from := d.pinned(64)
+		from[0] = 1
+		graph, _ := d.captured(relaxed, func() { d.must(shim.CopyIn, p, at, 64, d.stream) })
+		from[0] = 2
+		return oldOrNew(d.after(d.instantiate(graph), p, 1))
+	}},
+	{"an update does not reach a launch that is queued", "the sum", func(d *driver) string {
+		exec, word := d.adding(3, 1)
+		graph := d.additions(word, 5, 1)
+		release := d.block(d.stream)
+		d.must(shim.GraphLaunch, exec, d.stream, 0, 0)
+		d.must(shim.ExecUpdate, exec, graph, 0, 0)
+		release()
+		return number(d.after(exec, word, 1), 8)
+	}},
+	{"an executable graph may be destroyed while it is queued", "the sum", func(d *driver) string {
+		word := d.alloc(4096)
+		d.must(shim.Fill8, word, 0, 8, d.stream)
+		exec := d.must(shim.GraphInstantiate, d.additions(word, 3, 2), 0, 0, 0)
+		release := d.block(d.stream)
+		d.must(shim.GraphLaunch, exec, d.stream, 0, 0)
+		d.must(shim.ExecDestroy, exec, 0, 0, 0)
+		release()
+		d.must(shim.StreamSynchronize, d.stream, 0, 0, 0)
+		return number(d.read(word), 6)
+	}},
 	{"launches of a graph run one after the other", "the sum", func(d *driver) string {
 		exec, word := d.adding(3, 2)
 		return number(d.after(exec, word, 4), 24)
@@ -110,6 +151,11 @@ var graphRows = []row{
 	{"update to a graph with another number of nodes", "GRAPH_EXEC_UPDATE_FAILURE", func(d *driver) string {
 		exec, word := d.adding(3, 2)
 		return d.code(shim.ExecUpdate, exec, d.additions(word, 5, 3), 0, 0)
+	}},
+	{"update to a graph of other calls", "GRAPH_EXEC_UPDATE_FAILURE", func(d *driver) string {
+		exec, word := d.adding(3, 1)
+		graph, _ := d.captured(relaxed, func() { d.must(shim.Fill8, word, 1, 8, d.stream) })
+		return d.code(shim.ExecUpdate, exec, graph, 0, 0)
 	}},
 	{"a refused update changes nothing", "the sum", func(d *driver) string {
 		exec, word := d.adding(3, 2)

@@ -84,24 +84,28 @@ var memoryRows = []row{
 		d.must(shim.HostFree, p, 0, 0, 0)
 		return d.code(shim.HostFree, p, 0, 0, 0)
 	}},
-	{"stream-ordered: used bytes come and go with the pool's", "0, size, 0", func(d *driver) string {
-		const used = 7
-		pool := d.must(shim.DefaultPool, d.device, 0, 0, 0)
-		before := d.must(shim.PoolGetAttribute, pool, used, 0, 0)
-		p := d.must(shim.AllocAsync, page, d.stream, 0, 0)
-		during := d.must(shim.PoolGetAttribute, pool, used, 0, 0)
-		d.must(shim.FreeAsync, p, d.stream, 0, 0)
-		d.must(shim.StreamSynchronize, d.stream, 0, 0, 0)
-		after := d.must(shim.PoolGetAttribute, pool, used, 0, 0)
-		if before == 0 && during >= page && after == 0 {
-			return "0, size, 0"
+	{"pinned memory that never was", "INVALID_VALUE", func(d *driver) string {
+		return d.code(shim.HostFree, 0x12345000, 0, 0, 0)
+	}},
+	{"copy of no bytes", "OK", func(d *driver) string {
+		p := d.alloc(4096)
+		return d.code(shim.Copy, p, p+1024, 0, d.stream)
+	}},
+	{"copy past the end of what it reads", "INVALID_VALUE", func(d *driver) string {
+		const size = 64 << 20
+		return d.code(shim.Copy, d.alloc(size), d.alloc(page)+page-16, size, d.stream)
+	}},
+	{"free bytes fall with an allocation and come back with its end", "fall, come back", func(d *driver) string {
+		const size = 64 << 20
+		before := d.must(shim.MemGetInfo, 0, 0, 0, 0)
+		p := d.must(shim.MemAlloc, size, 0, 0, 0)
+		during := d.must(shim.MemGetInfo, 0, 0, 0, 0)
+		d.must(shim.MemFree, p, 0, 0, 0)
+		after := d.must(shim.MemGetInfo, 0, 0, 0, 0)
+		if during+size <= before && after >= during+size {
+			return "fall, come back"
 		}
 		return "other"
-	}},
-	{"stream-ordered: freed twice", "INVALID_VALUE", func(d *driver) string {
-		p := d.must(shim.AllocAsync, 4096, d.stream, 0, 0)
-		d.must(shim.FreeAsync, p, d.stream, 0, 0)
-		return d.code(shim.FreeAsync, p, d.stream, 0, 0)
 	}},
 }
 

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"strconv"
 
 	"tarn/cuda/internal/shim"
 )
@@ -69,6 +70,28 @@ var moduleRows = []row{
 	{"a launch of more than 65,535 blocks in Y", "INVALID_VALUE", func(d *driver) string {
 		return d.changed(func(l *shim.Launch) { l.Grid[1] = 65536 })
 	}},
+	{"a block of another shape than .reqntid", "refused", func(d *driver) string {
+		return d.name(d.launch(d.load(fixed, "fixed"), d.stream))
+	}},
+	{"a block of more threads than .maxntid", "refused", func(d *driver) string {
+		return d.name(d.launch(d.load(fixed, "most"), d.stream))
+	}},
+	{"a global of a module keeps its value", "2", func(d *driver) string {
+		f, p := d.load(counter, "count"), d.alloc(4096)
+		for range 2 {
+			d.granted(d.launch(f, d.stream, p))
+		}
+		d.must(shim.StreamSynchronize, d.stream, 0, 0, 0)
+		return strconv.Itoa(int(d.read(p)))
+	}},
+	{"a text that is loaded twice has two of its globals", "1", func(d *driver) string {
+		p := d.alloc(4096)
+		for range 2 {
+			d.granted(d.launch(d.load(counter, "count"), d.stream, p))
+		}
+		d.must(shim.StreamSynchronize, d.stream, 0, 0, 0)
+		return strconv.Itoa(int(d.read(p)))
+	}},
 	{"48 KiB of dynamic shared memory", "OK", func(d *driver) string {
 		return d.changed(func(l *shim.Launch) { l.Shared = 48 << 10 })
 	}},
@@ -87,3 +110,47 @@ var moduleRows = []row{
 		return d.code(shim.FunctionSetAttribute, d.load(program, "store"), 8, 10<<20, 0)
 	}},
 }
+
+// fixed has kernels that do not take a block of 32 threads.
+const fixed = `.version 7.0
+.target sm_75
+.address_size 64
+
+.visible .entry fixed()
+.reqntid 64, 1, 1
+{
+	ret;
+}
+
+.visible .entry most()
+.maxntid 16, 1, 1
+{
+	ret;
+}
+`
+
+// counter has a kernel that counts its launches, and says how many there were.
+const counter = `.version 7.0
+.target sm_75
+.address_size 64
+
+.visible .global .align 8 .u64 launches = 0;
+
+.visible .entry count(.param .u64 at)
+{
+	.reg .pred %other;
+	.reg .b32 %i;
+	.reg .b64 %p, %n;
+	mov.u32 %i, %tid.x;
+	setp.ne.u32 %other, %i, 0;
+	@%other bra DONE;
+	ld.param.u64 %p, [at];
+	cvta.to.global.u64 %p, %p;
+	ld.global.u64 %n, [launches];
+	add.s64 %n, %n, 1;
+	st.global.u64 [launches], %n;
+	st.global.u64 [%p], %n;
+DONE:
+	ret;
+}
+`

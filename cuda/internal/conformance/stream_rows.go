@@ -3,6 +3,7 @@ package conformance
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"tarn/cuda/internal/shim"
 )
@@ -112,6 +113,12 @@ var streamRows = []row{
 		d.must(shim.Fill8, p, 1, 64, s)
 		return d.code(shim.StreamQuery, s, 0, 0, 0)
 	}},
+	{"an event of a blocking stream is behind the legacy one's work", "NOT_READY", func(d *driver) string {
+		s := d.must(shim.StreamCreate, 0, 0, 0, 0)
+		d.later(shim.StreamDestroy, s, 0)
+		d.block(legacy)
+		return d.code(shim.EventQuery, d.recorded(s), 0, 0, 0)
+	}},
 	{"the stream of the thread does not wait for a NON_BLOCKING one", "OK", func(d *driver) string {
 		p := d.alloc(4096)
 		d.block(d.stream)
@@ -132,6 +139,48 @@ var streamRows = []row{
 			d.later(shim.StreamDestroy, out.Value, 0)
 		}
 		return d.name(out)
+	}},
+	{"an event recorded again in another stream marks that one alone", "OK", func(d *driver) string {
+		other := d.newStream()
+		d.block(other)
+		e := d.recorded(other)
+		d.must(shim.EventRecord, e, d.stream, 0, 0)
+		return d.code(shim.EventSynchronize, e, 0, 0, 0)
+	}},
+	{"a wait for the device is one for NON_BLOCKING streams too", "waits", func(d *driver) string {
+		var ran atomic.Bool
+		release := d.block(d.stream)
+		d.granted(d.table.CallHost(d.context, uintptr(d.stream), func() { ran.Store(true) }))
+		go release()
+		d.must(shim.Synchronize, 0, 0, 0, 0)
+		if ran.Load() {
+			return "waits"
+		}
+		return "does not wait"
+	}},
+	{"destroy a stream that works", "does not wait", func(d *driver) string {
+		return d.waits(func() {
+			s := d.must(shim.StreamCreate, nonBlocking, 0, 0, 0)
+			d.must(shim.StreamWaitEvent, s, d.recorded(d.stream), 0, 0)
+			d.must(shim.StreamDestroy, s, 0, 0, 0)
+		})
+	}},
+	{"destroy an event that is not done", "does not wait", func(d *driver) string {
+		return d.waits(func() {
+			e := d.must(shim.EventCreate, noTiming, 0, 0, 0)
+			d.must(shim.EventRecord, e, d.stream, 0, 0)
+			d.must(shim.EventDestroy, e, 0, 0, 0)
+		})
+	}},
+	{"the time from an event that was never recorded", "INVALID_HANDLE", func(d *driver) string {
+		var events [2]uint64
+		for i := range events {
+			events[i] = d.must(shim.EventCreate, 0, 0, 0, 0)
+			d.later(shim.EventDestroy, events[i], 0)
+		}
+		d.must(shim.EventRecord, events[1], d.stream, 0, 0)
+		d.must(shim.EventSynchronize, events[1], 0, 0, 0)
+		return d.code(shim.EventElapsed, events[0], events[1], 0, 0)
 	}},
 	{"the time between events that keep none", "INVALID_HANDLE", func(d *driver) string {
 		from, to := d.recorded(d.stream), d.recorded(d.stream)

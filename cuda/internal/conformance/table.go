@@ -57,7 +57,7 @@ func Ask(t *shim.Table, i int) (Result, error) {
 }
 
 func rows() []row {
-	return slices.Concat(memoryRows, virtualRows, streamRows, moduleRows, graphRows, captureRows, lostRows)
+	return slices.Concat(argumentRows, memoryRows, poolRows, virtualRows, streamRows, moduleRows, graphRows, captureRows, lostRows)
 }
 
 // answer asks one row. What the row made is taken away after it.

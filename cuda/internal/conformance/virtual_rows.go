@@ -144,6 +144,48 @@ var virtualRows = []row{
 		d.must(shim.Unmap, p, page, 0, 0)
 		return d.code(shim.Fill8, p, 1, 64, d.stream)
 	}},
+	{"unmap twice", "INVALID_VALUE", func(d *driver) string {
+		p := d.reserve(1)
+		d.must(shim.Map, p, page, d.create(1), 0)
+		d.must(shim.Unmap, p, page, 0, 0)
+		return d.code(shim.Unmap, p, page, 0, 0)
+	}},
+	{"unmap one of three pages: the others stay", "stay", func(d *driver) string {
+		p := d.reserve(3)
+		for i := range uint64(3) {
+			d.must(shim.Map, p+i*page, page, d.create(1), 0)
+		}
+		d.must(shim.SetAccess, p, 3*page, d.device, 0)
+		d.must(shim.Unmap, p+page, page, 0, 0)
+		d.later(shim.Unmap, p, page)
+		d.later(shim.Unmap, p+2*page, page)
+		if d.fill(p, 1) == "OK" && d.fill(p+2*page, 1) == "OK" {
+			return "stay"
+		}
+		return "go"
+	}},
+	{"fill over the border of two mapped pages", "OK", func(d *driver) string {
+		return d.fill(d.mapped(2)+page-32, 1)
+	}},
+	{"reserved addresses with nothing there cannot be filled", "INVALID_VALUE", func(d *driver) string {
+		return d.code(shim.Fill8, d.reserve(1), 1, 64, d.stream)
+	}},
+	{"set access where nothing is mapped", "INVALID_VALUE", func(d *driver) string {
+		return d.code(shim.SetAccess, d.reserve(1), page, d.device, 0)
+	}},
+	{"the bytes of a released handle come back with its last mapping", "come back", func(d *driver) string {
+		const n = 32
+		p := d.reserve(n)
+		handle := d.must(shim.Create, d.device, n*page, 0, 0)
+		d.must(shim.Map, p, n*page, handle, 0)
+		d.must(shim.Release, handle, 0, 0, 0)
+		mapped := d.must(shim.MemGetInfo, 0, 0, 0, 0)
+		d.must(shim.Unmap, p, n*page, 0, 0)
+		if d.must(shim.MemGetInfo, 0, 0, 0, 0) >= mapped+n*page {
+			return "come back"
+		}
+		return "stay away"
+	}},
 	{"a page mapped elsewhere needs access anew", "refused", func(d *driver) string {
 		p, handle := d.reserve(2), d.create(1)
 		d.must(shim.Map, p, page, handle, 0)
@@ -167,6 +209,11 @@ var virtualRows = []row{
 	}},
 	{"give back a range in which something is mapped", "refused", func(d *driver) string {
 		return d.code(shim.ReleaseRange, d.mapped(1), page, 0, 0)
+	}},
+	{"give back a range twice", "refused", func(d *driver) string {
+		p := d.must(shim.Reserve, page, 0, 0, 0)
+		d.must(shim.ReleaseRange, p, page, 0, 0)
+		return d.code(shim.ReleaseRange, p, page, 0, 0)
 	}},
 	{"give back a part of a range", "refused", func(d *driver) string {
 		return d.code(shim.ReleaseRange, d.reserve(2), page, 0, 0)

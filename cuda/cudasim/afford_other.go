@@ -1,0 +1,5 @@
+//go:build !unix
+
+package cudasim
+
+func affordable(uint64) bool { return true }
