@@ -41,7 +41,7 @@ type SGDAttr struct {
 }
 
 // AdamWAttr holds the hyperparameters of one AdamW step, with PyTorch's
-// meaning. Step counts from 1.
+// meaning. Step counts from 1; as an Attr it may be 0, see [AdamWStep].
 type AdamWAttr struct {
 	LR, Beta1, Beta2, Eps, WeightDecay float64
 

@@ -124,12 +124,22 @@ func perParameter(id ID, a *Args) int {
 	return 0
 }
 
+// counters returns how many inputs of an optimiser step are not gradients: 1
+// where the step's number lies in memory.
+func counters(id ID, a *Args) int {
+	if id == AdamWStep && a.Attr.AdamW.Step == 0 {
+		return 1
+	}
+	return 0
+}
+
 func checkCounts(id ID, a *Args) *Error {
 	s := &specs[id]
 	nout, nin, most := s.out, s.in, s.in+s.optional
 	if per := perParameter(id, a); per != 0 {
-		nin = max(len(a.In), 1)
-		nout, most = per*nin, nin
+		extra := counters(id, a)
+		nin = max(len(a.In), 1+extra)
+		nout, most = per*(nin-extra), nin
 	}
 	if len(a.Out) == nout && len(a.In) >= nin && len(a.In) <= most {
 		return nil
@@ -179,6 +189,7 @@ func checkOutput(id ID, i int, v *View) *Error {
 // good.
 func checkDTypes(id ID, a *Args) *Error {
 	d := a.Out[0].DType
+	gradients := len(a.In) - counters(id, a)
 	for i := range a.Out {
 		if a.Out[i].DType != d {
 			return fail(id, ErrDType, "out[%d] is %v, want %v as out[0]", i, a.Out[i].DType, d)
@@ -195,6 +206,10 @@ func checkDTypes(id ID, a *Args) *Error {
 		case id == CrossEntropy && i == 1, id == CrossEntropyGrad && i == 2:
 			if got != Int64 {
 				return fail(id, ErrDType, "in[%d], the classes, is %v, want int64", i, got)
+			}
+		case i >= gradients:
+			if got != Int64 {
+				return fail(id, ErrDType, "in[%d], the step, is %v, want int64", i, got)
 			}
 		case got != d:
 			return fail(id, ErrDType, "in[%d] is %v, want %v as out[0]", i, got, d)

@@ -131,8 +131,12 @@ func checkGroups(id ID, a *Args) *Error {
 			return e
 		}
 	}
-	if id == AdamWStep && a.Attr.AdamW.Step < 1 {
-		return fail(id, ErrAttr, "step %d, want 1 or more", a.Attr.AdamW.Step)
+	if counters(id, a) == 1 {
+		if i := len(a.In) - 1; a.In[i].Rank != 0 {
+			return fail(id, ErrDims, "in[%d] %v, the step, want rank 0", i, a.In[i])
+		}
+	} else if step := a.Attr.AdamW.Step; id == AdamWStep && step < 1 {
+		return fail(id, ErrAttr, "step %d, want 1 or more, or 0 and an input that holds it", step)
 	}
 	return nil
 }
@@ -168,6 +172,9 @@ func checkOverlap(id ID, a *Args) *Error {
 		if per != 0 {
 			first = i / per
 			outs, ins = a.Out[first*per:i], a.In[first:first+1]
+			if n := len(a.In) - 1; counters(id, a) == 1 && e.overlaps(a.In[n].extent()) {
+				return fail(id, ErrOverlap, "out[%d] %v and in[%d] %v, the step", i, *out, n, a.In[n])
+			}
 		}
 		for j := range outs {
 			if e.overlaps(outs[j].extent()) {

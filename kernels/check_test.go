@@ -68,6 +68,7 @@ func bad(name string, id kernels.ID, want error, say string, n int, views ...ker
 
 var (
 	adam     = kernels.Attr{AdamW: kernels.AdamWAttr{Step: 1}}
+	before   = kernels.Attr{AdamW: kernels.AdamWAttr{Step: -1}}
 	momentum = kernels.Attr{SGD: kernels.SGDAttr{Momentum: 0.9}}
 	x        = uintptr(1 << 50) // an address that operands share
 )
@@ -93,6 +94,7 @@ var checkCases = []checkCase{
 	good("parameters of several dims", kernels.SGDStep, 2, view(f32, 2), view(f32, 3, 4), view(f32, 2), view(f32, 3, 4)),
 	good("momentum", kernels.SGDStep, 2, view(f32, 2), view(f32, 2), view(f32, 2)).with(momentum),
 	good("adamw", kernels.AdamWStep, 3, view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2)).with(adam),
+	good("adamw, step in memory", kernels.AdamWStep, 3, view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2), view(i64)),
 
 	bad("too few", kernels.Add, kernels.ErrArgs, "1 outputs and 1 inputs, want 1 and 2", 1, view(f32), view(f32)),
 	bad("too many", kernels.MatMul, kernels.ErrArgs, "want 1 and 2 to 3", 1,
@@ -127,7 +129,21 @@ var checkCases = []checkCase{
 		view(f32, 5, 3), view(f32, 1), view(f32, 5, 3), view(i64, 5)),
 	bad("gradient of other dims", kernels.SGDStep, kernels.ErrDims, "out[1] float32[3 4], want the dims of float32[4 3]", 2,
 		view(f32, 2), view(f32, 3, 4), view(f32, 2), view(f32, 4, 3)),
-	bad("step 0", kernels.AdamWStep, kernels.ErrAttr, "step 0", 3, view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2)),
+	bad("step -1", kernels.AdamWStep, kernels.ErrAttr, "step -1", 3, view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2)).with(before),
+	bad("step 0 and no input that holds it", kernels.AdamWStep, kernels.ErrArgs, "want 3 and 2", 3,
+		view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2)),
+	bad("step 1 and an input that holds it", kernels.AdamWStep, kernels.ErrArgs, "want 6 and 2", 3,
+		view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2), view(i64)).with(adam),
+	bad("a step and no gradient", kernels.AdamWStep, kernels.ErrArgs, "want 3 and 2", 0, view(i64)),
+	bad("float step", kernels.AdamWStep, kernels.ErrDType, "in[1], the step, is float32", 3,
+		view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2), view(f32)),
+	bad("steps", kernels.AdamWStep, kernels.ErrDims, "in[1] int64[1], the step", 3,
+		view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2), view(i64, 1)),
+	bad("step without an address", kernels.AdamWStep, kernels.ErrAddress, "in[1] int64[] at 0x4", 3,
+		view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2), at(view(i64), 4)),
+	bad("step in a parameter", kernels.AdamWStep, kernels.ErrOverlap, "out[3] float32[6] and in[2] int64[], the step", 6,
+		view(f32, 2), view(f32, 2), view(f32, 2), at(view(f32, 6), x), view(f32, 6), view(f32, 6),
+		view(f32, 2), view(f32, 6), at(view(i64), x+8)),
 	bad("odd address", kernels.Exp, kernels.ErrAddress, "in[0] float64[2] at 0x1004", 1, view(f64, 2), at(view(f64, 2), 0x1004)),
 	bad("output repeats", kernels.Fill, kernels.ErrOverlap, "along dim 0", 1, strided(view(f32, 2, 3), 0, 1)),
 	bad("one element on", kernels.Exp, kernels.ErrOverlap, "out[0] float32[6] and in[0] float32[6]", 1, at(view(f32, 6), x), at(view(f32, 6), x+4)),

@@ -28,7 +28,7 @@ type AdamW struct {
 	Options AdamWOptions // may be changed between steps
 
 	first, second []*tensor.Tensor
-	steps         []int64 // by parameter, done so far
+	steps         tensor.Steps
 }
 
 // NewAdamW returns an AdamW over params.
@@ -48,32 +48,21 @@ func NewAdamW(params []Parameter, o AdamWOptions) (*AdamW, error) {
 func (a *AdamW) ZeroGrad() error { return a.parameters.ZeroGrad() }
 
 // Step updates every parameter that has a gradient. The bias correction counts
-// the steps of each parameter by itself.
+// the steps of each parameter by itself, those of a captured Step at each Replay
+// too.
 func (a *AdamW) Step() error {
 	r, err := a.ready(&a.first, &a.second)
 	if err != nil {
 		return err
 	}
-	if a.steps == nil {
-		a.steps = make([]int64, len(a.parameters))
-	}
 	o := a.Options
-	settings := make([]tensor.AdamW, len(r.at))
-	for k, i := range r.at {
-		settings[k] = tensor.AdamW{LR: o.LR, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, WeightDecay: o.WeightDecay, Step: a.steps[i] + 1}
-	}
-	if err := tensor.StepAdamW(r.params, r.states[0], r.states[1], settings...); err != nil {
-		return err
-	}
-	for _, i := range r.at {
-		a.steps[i]++
-	}
-	return nil
+	return a.steps.StepAdamW(r.params, r.states[0], r.states[1],
+		tensor.AdamW{LR: o.LR, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, WeightDecay: o.WeightDecay})
 }
 
 // Release ends the handles on the optimiser's state.
 func (a *AdamW) Release() error {
-	err := releaseAll(a.first, a.second)
-	a.first, a.second, a.steps = nil, nil, nil
+	err := errors.Join(releaseAll(a.first, a.second), a.steps.Release())
+	a.first, a.second = nil, nil
 	return err
 }

@@ -43,10 +43,12 @@ type graphUse struct {
 // rest. Nothing else may be queued on these streams while Capture runs.
 //
 // ErrCapture, with the name of the op, is what cannot be recorded: Item, Data,
-// CopyFrom and all else that goes by the host, an AdamW step, whose bias
-// correction counts steps, the use of what is being recorded on a stream that is
-// not, a device without graphs, and a capture while another one runs. After any
-// error the streams go on as if only the first run had been.
+// CopyFrom and all else that goes by the host, an AdamW step whose number the
+// caller gives (a graph would repeat it; [Steps] counts in the graph), the first
+// step of a parameter that the first run did not do, the use of what is being
+// recorded on a stream that is not, a device without graphs, and a capture while
+// another one runs. After any error the streams go on as if only the first run
+// had been.
 func Capture(s *Stream, f func() error) (*Graph, error) {
 	g, err := record(s, f)
 	if err != nil {

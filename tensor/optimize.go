@@ -3,6 +3,7 @@ package tensor
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"tarn/kernels"
 )
@@ -23,15 +24,21 @@ func StepSGD(params, buffers []*Tensor, h ...SGD) error {
 	if len(h) > 0 && h[0].Momentum == 0 {
 		state = nil
 	}
-	return step("SGD step", kernels.SGDStep, attrsOf(h, func(a *kernels.Attr, h SGD) { a.SGD = h }), params, state...)
+	return step("SGD step", kernels.SGDStep, nil, attrsOf(h, func(a *kernels.Attr, h SGD) { a.SGD = h }), params, state...)
 }
 
 // StepAdamW updates the parameters in place from their gradients and the first
 // and second moments, which it updates too. h is one setting for all parameters
 // or one for each; its Step counts from 1. Everything is checked before the
-// first launch: an error has changed no parameter.
+// first launch: an error has changed no parameter. [Steps] counts by itself,
+// which a captured step needs.
 func StepAdamW(params, first, second []*Tensor, h ...AdamW) error {
-	return step("AdamW step", kernels.AdamWStep, attrsOf(h, func(a *kernels.Attr, h AdamW) { a.AdamW = h }), params, first, second)
+	return stepAdamW(nil, params, first, second, h)
+}
+
+func stepAdamW(steps *Steps, params, first, second []*Tensor, h []AdamW) error {
+	attrs := attrsOf(h, func(a *kernels.Attr, h AdamW) { a.AdamW = h })
+	return step("AdamW step", kernels.AdamWStep, steps, attrs, params, first, second)
 }
 
 func attrsOf[H any](hs []H, set func(a *kernels.Attr, h H)) []kernels.Attr {
@@ -44,42 +51,79 @@ func attrsOf[H any](hs []H, set func(a *kernels.Attr, h H)) []kernels.Attr {
 
 // group is the parameters that one launch can update.
 type group struct {
-	stream *Stream
-	dtype  DType
-	attr   kernels.Attr
+	stream  *Stream
+	dtype   DType
+	attr    kernels.Attr
+	counter *counter // of their steps; nil where attr says all
 }
 
-// launchable is a group's launch, checked.
+// launchable is a group's launch.
 type launchable struct {
 	group
 	args      *kernels.Args
 	outs, ins []*Tensor
 }
 
-func step(name string, id kernels.ID, attrs []kernels.Attr, params []*Tensor, state ...[]*Tensor) error {
+// step updates the parameters by op id. attrs is one for all or one for each,
+// state all that is kept of each beside itself; steps is nil where nothing is
+// to be counted.
+func step(name string, id kernels.ID, steps *Steps, attrs []kernels.Attr, params []*Tensor, state ...[]*Tensor) error {
 	if len(attrs) != 1 && len(attrs) != len(params) {
 		return newError(name, fmt.Errorf("%w: %d settings for %d parameters", ErrShape, len(attrs), len(params)))
 	}
-	var launches []*launchable
+	if len(params) == 0 {
+		return nil
+	}
+	grads := make([]*Tensor, len(params))
+	for i, p := range params {
+		var err error
+		if grads[i], err = stepOperands(p, i, state); err == nil && steps == nil {
+			err = recordable(id, &attrs[i%len(attrs)], p, grads[i])
+		}
+		if err != nil {
+			return newError(name, err, p)
+		}
+	}
+	var counters []*counter
+	if steps != nil {
+		var err error
+		if counters, err = steps.next(params, grads); err != nil {
+			return newError(name, err)
+		}
+	}
+	launches := grouped(attrs, counters, params, grads, state)
 	defer func() {
 		for _, l := range launches {
 			l.args.Put()
 		}
 	}()
+	for _, l := range launches {
+		l.bind()
+		if err := kernels.Check(id, id.DTypes(), l.args); err != nil {
+			return newError(name, err)
+		}
+	}
+	for i, l := range launches {
+		counted := slices.ContainsFunc(launches[:i], func(before *launchable) bool { return before.counter == l.counter })
+		if err := l.run(id, l.counter != nil && !counted); err != nil {
+			return newError(name, err)
+		}
+	}
+	return nil
+}
+
+// grouped returns a launch for each group, in the order of its first parameter.
+func grouped(attrs []kernels.Attr, counters []*counter, params, grads []*Tensor, state [][]*Tensor) (launches []*launchable) {
 	byGroup := map[group]*launchable{}
 	for i, p := range params {
-		grad, err := stepOperands(p, i, state)
-		if err != nil {
-			return newError(name, err, p)
+		g := group{stream: p.storage.homeStream(), dtype: p.view.DType, attr: attrs[i%len(attrs)]}
+		if counters != nil {
+			g.counter = counters[i]
+			g.attr = g.counter.attr(g.attr)
 		}
-		if err := recordable(id, &attrs[i%len(attrs)], p, grad); err != nil {
-			return newError(name, err, p)
-		}
-		g := group{p.storage.homeStream(), p.view.DType, attrs[i%len(attrs)]}
 		l := byGroup[g]
 		if l == nil {
 			l = &launchable{group: g, args: kernels.NewArgs()}
-			l.args.Attr = g.attr
 			byGroup[g] = l
 			launches = append(launches, l)
 		}
@@ -87,26 +131,41 @@ func step(name string, id kernels.ID, attrs []kernels.Attr, params []*Tensor, st
 		for _, s := range state {
 			l.outs = append(l.outs, s[i])
 		}
-		l.ins = append(l.ins, grad)
+		l.ins = append(l.ins, grads[i])
 	}
-	for _, l := range launches {
-		for _, t := range l.outs {
-			l.args.Out = append(l.args.Out, t.view)
-		}
-		for _, t := range l.ins {
-			l.args.In = append(l.args.In, t.view)
-		}
-		if err := kernels.Check(id, id.DTypes(), l.args); err != nil {
-			return newError(name, err)
+	return launches
+}
+
+// bind fills in the arguments.
+func (l *launchable) bind() {
+	l.args.Attr = l.attr
+	for _, t := range l.outs {
+		l.args.Out = append(l.args.Out, t.view)
+	}
+	for _, t := range l.ins {
+		l.args.In = append(l.args.In, t.view)
+	}
+	if c := l.counter; c != nil && c.cell != nil {
+		l.args.In = append(l.args.In, c.number())
+		l.ins = append(l.ins, c.cell)
+	}
+}
+
+// run launches l, which counts the step first if it has to.
+func (l *launchable) run(id kernels.ID, count bool) error {
+	if count {
+		if err := l.counter.change(l.stream, kernels.Add); err != nil {
+			return err
 		}
 	}
-	for _, l := range launches {
-		if err := l.stream.launch(id, l.args, l.outs, l.ins); err != nil {
-			return newError(name, err)
+	if err := l.stream.launch(id, l.args, l.outs, l.ins); err != nil {
+		if count { // it has not been done
+			err = errors.Join(err, l.counter.change(l.stream, kernels.Sub))
 		}
-		for _, t := range l.outs {
-			t.storage.version.Add(1)
-		}
+		return err
+	}
+	for _, t := range l.outs {
+		t.storage.version.Add(1)
 	}
 	return nil
 }
@@ -117,7 +176,7 @@ func recordable(id kernels.ID, attr *kernels.Attr, p, grad *Tensor) error {
 	switch {
 	case c == nil:
 	case id == kernels.AdamWStep:
-		return c.refuseOp(p.storage.homeStream(), grad, "the bias correction counts steps, and a graph would repeat that of one; step after Replay")
+		return c.refuseOp(p.storage.homeStream(), grad, "the bias correction counts steps, and a graph would repeat that of one; count with Steps")
 	case attr.SGD.First:
 		return c.refuseOp(p.storage.homeStream(), grad, "the first step with momentum differs from later ones; the first run has to do it")
 	}

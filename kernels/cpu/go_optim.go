@@ -92,8 +92,12 @@ func sgdMomentum[T float](p, g, m []T, attr *kernels.SGDAttr) {
 
 // adamWStep is the body of AdamWStep.
 func adamWStep[T float](a *kernels.Args) error {
-	h := newAdamW[T](&a.Attr.AdamW)
-	for i := range a.In {
+	step := a.Attr.AdamW.Step
+	if step == 0 {
+		step = *(*int64)(pointer(a.In[len(a.In)-1].Ptr))
+	}
+	h := newAdamW[T](&a.Attr.AdamW, step)
+	for i := range len(a.Out) / 3 {
 		w := newWalk(&a.Out[3*i], &a.Out[3*i+1], &a.Out[3*i+2], &a.In[i])
 		if c := w.inC(w.operands); c != nil && sizeOf[T]() == 4 {
 			var r rows
@@ -126,14 +130,13 @@ type adamW[T float] struct {
 	eps          T
 }
 
-func newAdamW[T float](attr *kernels.AdamWAttr) adamW[T] {
-	step := float64(attr.Step)
+func newAdamW[T float](attr *kernels.AdamWAttr, step int64) adamW[T] {
 	return adamW[T]{
 		shrink: T(1 - attr.LR*attr.WeightDecay),
 		keep1:  T(attr.Beta1), take1: T(1 - attr.Beta1),
 		keep2: T(attr.Beta2), take2: T(1 - attr.Beta2),
-		rate: T(attr.LR / (1 - math.Pow(attr.Beta1, step))),
-		root: T(math.Sqrt(1 - math.Pow(attr.Beta2, step))),
+		rate: T(attr.LR / kernels.BiasCorrection(attr.Beta1, step)),
+		root: T(math.Sqrt(kernels.BiasCorrection(attr.Beta2, step))),
 		eps:  T(attr.Eps),
 	}
 }

@@ -42,13 +42,13 @@ template <int N> constexpr f64 factorial = N * factorial<N - 1>;
 template <> constexpr f64 factorial<0> = 1;
 
 // exp(r) for |r| <= ln(2)/2: Taylor's polynomial, cut where the next term is
-// below half a unit.
-template <class T, int K> INLINE T taylor(T r, T sum) {
-  if constexpr (K < 0) {
+// below half a unit. With Least 1 it is (exp(r)-1)/r.
+template <class T, int K, int Least = 0> INLINE T taylor(T r, T sum) {
+  if constexpr (K < Least) {
     return sum;
   } else {
     constexpr T c = (T)(1 / factorial<K>);
-    return taylor<T, K - 1>(r, fused(sum, r, c));
+    return taylor<T, K - 1, Least>(r, fused(sum, r, c));
   }
 }
 
@@ -64,6 +64,14 @@ template <class T> INLINE T exponential(T x) {
   T y = taylor<T, F::expTerms - 1>(r, (T)(1 / factorial<F::expTerms>));
   int e = (int)n, half = e >> 1;
   return y * power<T>(half) * power<T>(e - half);
+}
+
+// 1 - exp(x) for x <= 0. Near 0, where the difference would keep few digits, the
+// polynomial has no 1 to begin with.
+INLINE f64 one_minus_exp(f64 x) {
+  constexpr int terms = Format<f64>::expTerms;
+  if (x < -0.34) return 1 - exponential(x);
+  return -x * taylor<f64, terms - 1, 1>(x, 1 / factorial<terms>);
 }
 
 // The tail of 2*atanh(s)/s/2 - 1 = z/3 + z^2/5 + ..., z = s*s.

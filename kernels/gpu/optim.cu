@@ -1,5 +1,7 @@
 // Optimiser steps. Dense parameters share a launch: a table says where they
 // lie, and each block takes a piece of one of them. Others have one of their own.
+// Where the number of the step is in memory, each block makes of it the factors
+// that the host makes else.
 #include "math.cuh"
 
 template <class T> struct SGD {
@@ -26,6 +28,11 @@ template <class T> struct AdamW {
   T kept;                     // 1 - lr*decay
   T rate, root2, eps;         // lr and 1/sqrt, of the corrections of the moments
 
+  // Where count is not null it is the number of the step, and rate and root2
+  // come of these.
+  const i64 *count;
+  f64 lr, log1, log2; // of beta1 and beta2
+
   __device__ bool writes(int j) const { return j < 3; }
   __device__ bool reads(int) const { return true; }
 
@@ -36,6 +43,24 @@ template <class T> struct AdamW {
     x[0] = fused(-rate, x[1] / fused(root(x[2]), root2, eps), kept * x[0]);
   }
 };
+
+// The rule with all its factors. Every thread of the block calls it.
+template <class T> INLINE SGD<T> known(const SGD<T> &rule) { return rule; }
+
+template <class T> INLINE AdamW<T> known(const AdamW<T> &rule) {
+  __shared__ T factors[2];
+  AdamW<T> r = rule;
+  if (rule.count) {
+    if (tid_x == 0) {
+      f64 n = (f64)*rule.count;
+      factors[0] = (T)(rule.lr / one_minus_exp(n * rule.log1));
+      factors[1] = (T)(1 / root(one_minus_exp(n * rule.log2)));
+    }
+    __syncthreads();
+    r.rate = factors[0], r.root2 = factors[1];
+  }
+  return r;
+}
 
 #define MOST 64      // parameters in a table
 #define PIECE 4096   // elements that a block takes
@@ -79,8 +104,9 @@ template <class Rule, class T> INLINE void update_vector(const Rule &rule, T *co
     if (rule.writes(j)) *(Vec<T, V> *)(at[j] + i) = v[j];
 }
 
-template <class Rule, class T> INLINE void update_many(const Rule &rule, const Table<Rule, T> &table) {
+template <class Rule, class T> INLINE void update_many(const Rule &given, const Table<Rule, T> &table) {
   constexpr int V = width<T>;
+  const Rule rule = known(given);
   int t = 0;
 #pragma nounroll
   for (int d = MOST / 2; d > 0; d /= 2)
@@ -104,7 +130,8 @@ template <class Rule, class T> INLINE void update_many(const Rule &rule, const T
   for (i64 i = rest + tid_x; i < end; i += THREADS) update(rule, at, i);
 }
 
-template <class Rule, class T, class I> INLINE void update_strided(const Rule &rule, T *const (&at)[4], const Walk<I, 4> &w) {
+template <class Rule, class T, class I> INLINE void update_strided(const Rule &given, T *const (&at)[4], const Walk<I, 4> &w) {
+  const Rule rule = known(given);
   for (I i = thread<I>(); i < w.count; i += threads<I>()) {
     i64 off[4];
     w.offsets(i, off);

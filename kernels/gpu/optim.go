@@ -47,16 +47,21 @@ type rule struct {
 	kernels *stepper
 	size    int64 // bytes of an element
 	floats  [8]float64
+	used    int // of floats
 	flags   [2]bool
-	// used is how many of floats the kernel takes; flags follow where flagged.
-	used    int
-	flagged bool
 	state   int // outputs of a parameter beside itself
+
+	// Of AdamW, where the number of the step is in memory: the address, LR, and
+	// the logarithms of Beta1 and Beta2; else 0.
+	count   uintptr
+	factors [3]float64
 }
+
+func (r *rule) isAdamW() bool { return r.state == 2 }
 
 func (k *Kernels) sgdStep(s cuda.Stream, a *kernels.Args) error {
 	h := &a.Attr.SGD
-	r := rule{kernels: sgdKernels.of(a.Out[0].DType), size: a.Out[0].DType.Size(), used: 4, flagged: true,
+	r := rule{kernels: sgdKernels.of(a.Out[0].DType), size: a.Out[0].DType.Size(), used: 4,
 		floats: [8]float64{h.LR, h.Momentum, 1 - h.Dampening, h.WeightDecay},
 		flags:  [2]bool{h.Nesterov, h.First}}
 	if h.Momentum != 0 {
@@ -67,11 +72,15 @@ func (k *Kernels) sgdStep(s cuda.Stream, a *kernels.Args) error {
 
 func (k *Kernels) adamWStep(s cuda.Stream, a *kernels.Args) error {
 	h := &a.Attr.AdamW
-	correction1 := 1 - math.Pow(h.Beta1, float64(h.Step))
-	correction2 := 1 - math.Pow(h.Beta2, float64(h.Step))
 	r := rule{kernels: adamWKernels.of(a.Out[0].DType), size: a.Out[0].DType.Size(), used: 8, state: 2,
-		floats: [8]float64{h.Beta1, 1 - h.Beta1, h.Beta2, 1 - h.Beta2, 1 - h.LR*h.WeightDecay,
-			h.LR / correction1, 1 / math.Sqrt(correction2), h.Eps}}
+		floats: [8]float64{h.Beta1, 1 - h.Beta1, h.Beta2, 1 - h.Beta2, 1 - h.LR*h.WeightDecay, 0, 0, h.Eps}}
+	if h.Step == 0 {
+		r.count = a.In[len(a.In)-1].Ptr
+		r.factors = [3]float64{h.LR, math.Log(h.Beta1), math.Log(h.Beta2)}
+	} else {
+		r.floats[5] = h.LR / kernels.BiasCorrection(h.Beta1, h.Step)
+		r.floats[6] = 1 / math.Sqrt(kernels.BiasCorrection(h.Beta2, h.Step))
+	}
 	return k.step(s, &r, a)
 }
 
@@ -80,7 +89,7 @@ func (k *Kernels) adamWStep(s cuda.Stream, a *kernels.Args) error {
 func (k *Kernels) step(s cuda.Stream, r *rule, a *kernels.Args) error {
 	var t stepTable
 	blocks := int64(0)
-	for i := range a.In {
+	for i := range len(a.Out) / (1 + r.state) {
 		w := r.walk(a, i)
 		if w.count == 0 {
 			continue
@@ -163,7 +172,12 @@ func (r *rule) pass(l *cuda.Launch) {
 	for _, x := range r.floats[:r.used] {
 		passFloat(l, r.size, x)
 	}
-	if r.flagged {
+	if !r.isAdamW() {
 		l.Uint32(bit(r.flags[0])).Uint32(bit(r.flags[1]))
+		return
+	}
+	l.Ptr(cuda.DevicePtr(r.count))
+	for _, x := range r.factors {
+		passFloat(l, 8, x)
 	}
 }

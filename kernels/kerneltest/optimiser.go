@@ -35,7 +35,24 @@ func (s *suite) stepCall(attr kernels.Attr, params [][]int64, pick func() layout
 		}
 		c.in = append(c.in, place(s.rand, s.dtype, dims, pick()).fill(values))
 	}
+	if c.countsInMemory() {
+		steps := []int64{1, 2, 7, 400, 1_000_000}
+		c.in = append(c.in, place(s.rand, kernels.Int64, nil, dense))
+		c.setStep(steps[s.rand.IntN(len(steps))])
+	}
 	return c
+}
+
+// countsInMemory reports whether the last input holds the number of the step.
+func (c *call) countsInMemory() bool { return c.id == kernels.AdamWStep && c.attr.AdamW.Step == 0 }
+
+// setStep makes n the number of the step, in memory or as a scalar.
+func (c *call) setStep(n int64) {
+	if c.countsInMemory() {
+		c.in[len(c.in)-1].fill(func(kernels.DType, int) uint64 { return uint64(n) })
+		return
+	}
+	c.attr.AdamW.Step = n
 }
 
 // hyperparameters returns the settings to try.
@@ -47,6 +64,8 @@ func (s *suite) hyperparameters() []kernels.Attr {
 			{LR: 0.1, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: 7},
 			{LR: 0.1, Beta1: 0, Beta2: 0, Eps: 1e-3, WeightDecay: 0.5, Step: 2},
 			{LR: 0.01, Beta1: 0.5, Beta2: 0.9, Eps: 1e-8, WeightDecay: 0.1, Step: 1_000_000},
+			{LR: 0.1, Beta1: 0, Beta2: 0, Eps: 1e-3, WeightDecay: 0.5}, // these have the step in memory
+			{LR: 0.01, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 0.1},
 		} {
 			all = append(all, kernels.Attr{AdamW: a})
 		}
@@ -89,8 +108,10 @@ func (s *suite) optimiser() {
 		if s.every > 1 {
 			steps = 1000
 		}
-		s.severalSteps(kernels.Attr{AdamW: kernels.AdamWAttr{
-			LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 0.01}}, steps, 1e-3)
+		for _, first := range []int64{1, 0} { // as a scalar, in memory
+			s.severalSteps(kernels.Attr{AdamW: kernels.AdamWAttr{
+				LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 0.01, Step: first}}, steps, 1e-3)
+		}
 	}
 }
 
@@ -100,7 +121,6 @@ func (s *suite) severalSteps(attr kernels.Attr, steps int, tol float64) {
 	s.Helper()
 	const n = 37
 	attr.SGD.First = attr.SGD.Momentum != 0
-	attr.AdamW.Step = 1
 	c := s.stepCall(attr, [][]int64{{n}}, func() layout { return dense })
 	for i := 1; i < len(c.out); i++ {
 		c.out[i].fill(func(d kernels.DType, _ int) uint64 { return toBits(d, 0) })
@@ -110,7 +130,7 @@ func (s *suite) severalSteps(attr kernels.Attr, steps int, tol float64) {
 		model[i].p = p
 	}
 	for step := range steps {
-		c.attr.AdamW.Step = int64(step + 1)
+		c.setStep(int64(step + 1))
 		c.in[0].fill(func(d kernels.DType, i int) uint64 { // a gradient with a target and noise
 			g := model[i].p - float64(i)/n + 0.1*s.rand.Float64()
 			bits := toBits(d, g)
@@ -125,7 +145,7 @@ func (s *suite) severalSteps(attr kernels.Attr, steps int, tol float64) {
 			copy(o.mem.initial, r.bytes[o.mem])
 		}
 		for i := range model {
-			model[i].step(s.id, &c.attr)
+			model[i].step(s.id, &c.attr, step+1)
 		}
 		c.attr.SGD.First = false
 	}
@@ -152,9 +172,9 @@ type stepper struct {
 	started bool
 }
 
-func (x *stepper) step(id kernels.ID, attr *kernels.Attr) {
+func (x *stepper) step(id kernels.ID, attr *kernels.Attr, number int) {
 	if id == kernels.AdamWStep {
-		h, t := attr.AdamW, float64(attr.AdamW.Step)
+		h, t := attr.AdamW, float64(number)
 		x.p *= 1 - h.LR*h.WeightDecay
 		x.m += (x.g - x.m) * (1 - h.Beta1)
 		x.v = h.Beta2*x.v + (1-h.Beta2)*x.g*x.g

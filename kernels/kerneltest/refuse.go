@@ -106,7 +106,25 @@ var faults = []fault{
 	{"negative axis", kernels.ErrAttr, func(c *call) bool { c.attr.Axis = -1; return c.id == kernels.ArgMax }},
 	{"unknown activation", kernels.ErrAttr, func(c *call) bool { c.attr.Activation = 9; return c.id == kernels.MatMul }},
 	{"accumulate with bias", kernels.ErrAttr, func(c *call) bool { c.attr.Accumulate = true; return c.id == kernels.MatMul }},
-	{"step 0", kernels.ErrAttr, func(c *call) bool { c.attr.AdamW.Step = 0; return c.id == kernels.AdamWStep }},
+	{"step -1", kernels.ErrAttr, func(c *call) bool {
+		c.attr.AdamW.Step = -1
+		return c.id == kernels.AdamWStep && len(c.in) == 2
+	}},
+	{"step 0 and none in memory", kernels.ErrArgs, func(c *call) bool {
+		c.attr.AdamW.Step = 0
+		return c.id == kernels.AdamWStep && len(c.in) == 2
+	}},
+	{"a step in memory of float", kernels.ErrDType, onStep(func(v *kernels.View) { v.DType = kernels.Float64 })},
+	{"a step in memory of rank 1", kernels.ErrDims, onStep(func(v *kernels.View) { v.Rank, v.Dims[0], v.Strides[0] = 1, 1, 1 })},
+	{"a step in memory without address", kernels.ErrAddress, onStep(func(v *kernels.View) { v.Ptr = nowhere })},
+	{"a step in a parameter", kernels.ErrOverlap, func(c *call) bool {
+		if !c.countsInMemory() {
+			return false
+		}
+		last := &c.in[len(c.in)-1]
+		last.mem, last.view.Ptr = c.out[3].mem, (c.out[3].view.Ptr+7)&^7
+		return true
+	}},
 	{"nothing to reduce", kernels.ErrDims, func(c *call) bool {
 		if c.id != kernels.Max && c.id != kernels.ArgMax {
 			return false
@@ -145,8 +163,20 @@ func onDim(f func(*kernels.View)) func(*call) bool {
 	}
 }
 
-// goodCall returns a call of id that every table takes.
-func goodCall(t *testing.T, id kernels.ID) *call {
+// onStep changes the input that holds the number of a step.
+func onStep(f func(*kernels.View)) func(*call) bool {
+	return func(c *call) bool {
+		if !c.countsInMemory() {
+			return false
+		}
+		f(&c.in[len(c.in)-1].view)
+		return true
+	}
+}
+
+// goodCall returns a call of id that every table takes; last picks the last
+// hyperparameters of an optimiser, where AdamW has the step in memory.
+func goodCall(t *testing.T, id kernels.ID, last bool) *call {
 	s := &suite{T: t, rand: rand.New(rand.NewPCG(3, uint64(id))), id: id, dtype: kernels.Float32}
 	dims := []int64{4, 5}
 	switch id {
@@ -169,7 +199,11 @@ func goodCall(t *testing.T, id kernels.ID) *call {
 		}
 		return c
 	case kernels.SGDStep, kernels.AdamWStep:
-		attr := s.hyperparameters()[0]
+		attrs := s.hyperparameters()
+		attr := attrs[0]
+		if last {
+			attr = attrs[len(attrs)-1]
+		}
 		return s.stepCall(attr, [][]int64{dims, {7}}, func() layout { return dense })
 	}
 	return s.elementwiseCall(dims, [3]layout{dense, dense, dense}, uniform(s.rand))
@@ -182,22 +216,29 @@ func refuse(t *testing.T, on device) {
 		if on.table[id] == nil {
 			continue
 		}
-		if err := goodCall(t, id).compare(on); err != nil {
-			t.Fatal(err)
+		refuseCalls(t, on, id, false)
+		if id == kernels.AdamWStep {
+			refuseCalls(t, on, id, true)
 		}
-		for _, f := range faults {
-			c := goodCall(t, id)
-			if !f.spoil(c) {
-				continue
-			}
-			r := c.run(on)
-			var e *kernels.Error
-			if !errors.As(r.err, &e) || !errors.Is(r.err, f.want) || e.Op != id {
-				t.Errorf("%v, %s: error %v, want %v", id, f.name, r.err, f.want)
-			}
-			if err := c.compareBytes(r, true); err != nil {
-				t.Errorf("%v, %s: %v", id, f.name, err)
-			}
+	}
+}
+
+func refuseCalls(t *testing.T, on device, id kernels.ID, last bool) {
+	if err := goodCall(t, id, last).compare(on); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		c := goodCall(t, id, last)
+		if !f.spoil(c) {
+			continue
+		}
+		r := c.run(on)
+		var e *kernels.Error
+		if !errors.As(r.err, &e) || !errors.Is(r.err, f.want) || e.Op != id {
+			t.Errorf("%v, %s: error %v, want %v", id, f.name, r.err, f.want)
+		}
+		if err := c.compareBytes(r, true); err != nil {
+			t.Errorf("%v, %s: %v", id, f.name, err)
 		}
 	}
 }

@@ -39,12 +39,17 @@ func sgdStep[T float](a *kernels.Args) error {
 
 func adamWStep[T float](a *kernels.Args) error {
 	h := a.Attr.AdamW
-	correction1 := 1 - math.Pow(h.Beta1, float64(h.Step))
-	correction2 := 1 - math.Pow(h.Beta2, float64(h.Step))
-	for n, grad := range a.In {
+	step := float64(h.Step)
+	if h.Step == 0 {
+		step = value(&a.In[len(a.In)-1])
+	}
+	correction1 := -math.Expm1(step * math.Log(h.Beta1)) // 1-beta^step, to the last bits
+	correction2 := -math.Expm1(step * math.Log(h.Beta2))
+	for n := range len(a.Out) / 3 {
+		grad := &a.In[n]
 		param, first, second := &a.Out[3*n], &a.Out[3*n+1], &a.Out[3*n+2]
 		each(param, func(i []int64) {
-			p, g := value(param, i...), value(&grad, i...)
+			p, g := value(param, i...), value(grad, i...)
 			m := h.Beta1*value(first, i...) + (1-h.Beta1)*g
 			v := h.Beta2*value(second, i...) + (1-h.Beta2)*g*g
 			p -= h.LR * h.WeightDecay * p
