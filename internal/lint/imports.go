@@ -21,6 +21,7 @@ var layers = []layer{
 	{from: "cuda/...", may: []string{"cuda/..."}},
 	{from: "memory/...", may: []string{"memory/...", "cuda"}},
 	{from: "kernels/...", may: []string{"kernels/...", "cuda", "cuda/cublaslt"}, test: []string{"cuda/cudasim"}},
+	{from: "tensor/gorgonia", may: []string{"tensor/..."}, test: []string{"memory/...", "kernels/..."}},
 	{from: "tensor/...", may: []string{"tensor/...", "memory/...", "kernels/...", "cuda", "cuda/cudamem"}, test: []string{"cuda/cudasim"}},
 	{from: "nn/...", may: []string{"nn/...", "tensor/..."}, test: []string{"memory/...", "kernels/...", "cuda/..."}},
 	{from: "examples/...", may: []string{"examples/...", "nn/...", "tensor/...", "memory/...", "cuda", "cuda/cudasim"},
@@ -38,6 +39,9 @@ var (
 	// onFakes are programs all the same that need a fake device: they show what
 	// happens on one that few of their readers have.
 	onFakes = []string{"examples/fragmentation"}
+	// apart is what nothing of ours may import: only who uses it pays for what
+	// it depends on.
+	apart = []string{"tensor/gorgonia"}
 )
 
 func checkImports(t *Tree, report reporter) {
@@ -55,6 +59,8 @@ func checkImports(t *Tree, report reporter) {
 			case !ours:
 			case !f.test() && matchAny(testOnly, to) && !matchAny(testOnly, f.dir()) && !matchAny(onFakes, f.dir()):
 				report(f.path, line, "%s is for tests only", imported)
+			case matchAny(apart, to) && f.dir() != to:
+				report(f.path, line, "%s is for users alone, who then pay for its dependencies", imported)
 			case matchAny(l.may, to), matchAny(shared, to), to == f.dir():
 			case f.test() && (matchAny(l.test, to) || matchAny(sharedTests, to)):
 			default:
@@ -75,16 +81,18 @@ func layerOf(dir string) *layer {
 
 // dependency says where a module of others may be imported.
 type dependency struct {
-	path string
-	from []string // nil: in tests alone
+	path  string
+	from  []string // nil: in tests alone
+	apart bool     // not even in tests elsewhere
 }
 
 var dependencies = []dependency{
-	{"golang.org/x/exp/...", []string{"..."}},
-	{"golang.org/x/sys/...", []string{"..."}},
-	{"golang.org/x/term", []string{"examples/..."}},
-	{"github.com/schollz/progressbar/v3", []string{"examples/..."}},
-	{"github.com/stretchr/testify/...", testOnly},
+	{path: "golang.org/x/exp/...", from: []string{"..."}},
+	{path: "golang.org/x/sys/...", from: []string{"..."}},
+	{path: "golang.org/x/term", from: []string{"examples/..."}},
+	{path: "github.com/schollz/progressbar/v3", from: []string{"examples/..."}},
+	{path: "github.com/stretchr/testify/...", from: testOnly},
+	{path: "gorgonia.org/tensor", from: apart, apart: true},
 }
 
 func checkModules(t *Tree, report reporter) {
@@ -104,7 +112,7 @@ func checkModules(t *Tree, report reporter) {
 func allowedModule(imported string, f *goFile) bool {
 	for _, d := range dependencies {
 		if match(d.path, imported) {
-			return f.test() || matchAny(d.from, f.dir())
+			return f.test() && !d.apart || matchAny(d.from, f.dir())
 		}
 	}
 	return false

@@ -68,6 +68,16 @@ var snippets = []struct {
 			"memory/inspect/x.go:3: tarn/memory/memorytest is for tests only",
 			"tensor/x.go:3: tarn/internal/fixture is for tests only",
 		}},
+	{"a package apart", "imports",
+		map[string]string{
+			"nn/x_test.go":              "package nn_test\n\nimport _ \"tarn/tensor/gorgonia\"\n",
+			"tensor/gorgonia/x_test.go": "package gorgonia_test\n\nimport _ \"tarn/tensor/gorgonia\"\n",
+			"tensor/x.go":               "package tensor\n\nimport _ \"tarn/tensor/gorgonia\"\n",
+		},
+		[]string{
+			"nn/x_test.go:3: tarn/tensor/gorgonia is for users alone",
+			"tensor/x.go:3: tarn/tensor/gorgonia is for users alone",
+		}},
 	{"a package that nobody knows", "imports",
 		map[string]string{"util/x.go": "package util\n"},
 		[]string{`util/x.go:0: package "util" is in no layer`}},
@@ -90,8 +100,11 @@ var snippets = []struct {
 			"examples/mlp/z.go":      "package main\n\nimport _ \"golang.org/x/term\"\n",
 			"tensor/far_test.go":     "package tensor\n\nimport _ \"example.com/far\"\n",
 			"memory/memorytest/m.go": "package memorytest\n\nimport _ \"github.com/stretchr/testify/require\"\n",
+			"tensor/gorgonia/x.go":   "package gorgonia\n\nimport _ \"gorgonia.org/tensor\"\n",
+			"memory/g_test.go":       "package memory\n\nimport _ \"gorgonia.org/tensor\"\n",
 		},
 		[]string{
+			"memory/g_test.go:3: gorgonia.org/tensor",
 			"memory/z.go:3: golang.org/x/term",
 			"tensor/far_test.go:3: example.com/far",
 			"tensor/x.go:3: github.com/stretchr/testify/require",

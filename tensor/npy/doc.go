@@ -1,0 +1,25 @@
+// Package npy reads and writes tensors in NumPy's file formats: .npy, one
+// array, and .npz, a zip archive of them.
+//
+//	Read, ReadFile, Write, WriteFile  one array
+//	ReadZip, WriteZip                 named arrays, in order
+//
+// Versions 1, 2 and 3 are read, both byte orders, row-major and Fortran order;
+// what is written is version 1, little-endian and row-major, byte for byte as
+// NumPy writes it, whatever the strides of the tensor.
+//
+// # Types
+//
+// Where a tensor has not the type of the file, the values are converted if none
+// of them can change: float16 to float32, bool and the integers of up to 32
+// bits to int64. All others are refused by name: uint64, longdouble, complex,
+// objects (which would be code to run), text, dates, structures, and raw bytes,
+// which is what bfloat16 is written as.
+//
+// # Files that lie
+//
+// A header is only believed as far as its bytes are there: no memory is taken
+// for elements before the file is known to hold them, and where that cannot be
+// known the memory grows as they come. Every refusal is an [*Error] and names
+// the byte. [ReadZip] says what it refuses of archives.
+package npy
