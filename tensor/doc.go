@@ -39,6 +39,15 @@
 //
 // [Capture] records work as a graph, which costs one call to queue again.
 //
+// # Gradients
+//
+// Ops on a leaf, [Tensor.RequireGrad], and on what is made of it are recorded.
+// [Tensor.Backward] goes back over the record once and adds to the leaves'
+// [Tensor.Grad]; with [Retain] it can be gone over again, and [Grad] returns
+// gradients instead. [Tensor.OnGrad], [Tensor.AfterGrad] and [Tensor.KeepGrad]
+// show gradients on the way, [Checkpoint] trades memory for a second forward,
+// and [Tensor.DetectAnomaly] finds the op that made the first NaN.
+//
 // # Errors
 //
 // An op that fails returns a tensor that carries the first cause; ops on it do

@@ -10,6 +10,8 @@ type env struct {
 	scope    *Scope  // nil: no scope, the garbage collector is the net
 	noGrad   bool    // results are not recorded, the operand is a constant
 	autocast DType   // Invalid: off
+	anomaly  bool    // results and their gradients must be finite
+	region   *region // of a call of a checkpoint's function
 }
 
 func (e *env) get() env {
@@ -53,6 +55,8 @@ type joined struct {
 //	scope     the inner, where one is the other's ancestor
 //	grad      see joined.record
 //	autocast  the receiver's, else the first that is set
+//	anomaly   set where an operand has it
+//	region    the first that is not recorded, else the first that is set
 //	error     the first operand's that has one
 func join(operands ...*Tensor) (j joined, err error) {
 	for _, t := range operands {
@@ -73,6 +77,10 @@ func join(operands ...*Tensor) (j joined, err error) {
 		if v.autocast == 0 {
 			v.autocast = e.autocast
 		}
+		v.anomaly = v.anomaly || e.anomaly
+		if e.region != nil && (v.region == nil || v.region.recorded) {
+			v.region = e.region
+		}
 		if v.scope, err = joinScope(v.scope, e.scope); err != nil {
 			return j, err
 		}
@@ -84,6 +92,10 @@ func join(operands ...*Tensor) (j joined, err error) {
 		case t.leaf != nil:
 			leaf = true
 		}
+	}
+	if v.region != nil && !v.region.recorded {
+		v.region.meet(operands)
+		history, leaf, noGrad = false, false, true
 	}
 	j.record = history || leaf && !noGrad
 	v.noGrad = noGrad && !j.record

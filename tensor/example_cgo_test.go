@@ -54,7 +54,7 @@ func ExampleCapture() {
 		fmt.Println(y)
 	}
 	// Output:
-	// tensor([1, 3, 5])
-	// tensor([3, 5, 7])
-	// tensor([5, 7, 9])
+	// tensor([1., 3., 5.])
+	// tensor([3., 5., 7.])
+	// tensor([5., 7., 9.])
 }

@@ -29,9 +29,9 @@ func Example() {
 	}
 	fmt.Println(w.Grad()) // belongs to w, not to the scope
 	// Output:
-	// tensor(0.5)
-	// tensor([[-1],
-	//         [-2]])
+	// tensor(0.5000)
+	// tensor([[-1.],
+	//         [-2.]])
 }
 
 // A chain of ops needs one check, at its end: the first error is handed on.
@@ -52,7 +52,7 @@ func ExampleTensor_NoGrad() {
 	x := tensor.Full(dev, tensor.Float32, 2, 1)
 	loss := x.Mul(student).Sub(x.NoGrad().Mul(teacher)).Sum()
 	fmt.Println(loss.Backward(), student.Grad(), teacher.Grad() == nil)
-	// Output: <nil> tensor([2]) true
+	// Output: <nil> tensor([2.]) true
 }
 
 // A device under a limit: the error says what was tried, and the device goes on.
@@ -82,7 +82,7 @@ func ExampleZeros() {
 	fmt.Println(tensor.Zeros(tensor.CPU(), tensor.Float32, 2))
 	// Output:
 	// true [4503599627370496]
-	// tensor([0, 0])
+	// tensor([0., 0.])
 }
 
 // A view holds the bytes by itself.

@@ -2,115 +2,124 @@ package tensor
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
 	"tarn/kernels"
 )
 
-// edgeItems is how many elements of a long dim are printed at either end, and
-// shortLen the number of elements up to which all are printed; both as in
-// PyTorch and numpy.
+// As PyTorch has them: how many elements of a long dim are printed at either
+// end, up to how many elements of a tensor no dim is long, the columns of a
+// line and the decimals.
 const (
-	edgeItems = 3
-	shortLen  = 1000
+	edgeItems   = 3
+	shortLen    = 1000
+	lineWidth   = 80
+	usualDigits = 4
 )
 
-// Format prints the values by %v, with long dims elided; %+v adds dtype, shape,
-// device, strides and bytes; a precision, %.2v, sets the digits. It waits for
-// the work that t depends on. A tensor that cannot be read prints why.
+// Format prints t for package fmt as PyTorch does: aligned columns, long dims
+// elided, floats with 4 decimals, as whole numbers where all are whole, in
+// scientific form where their range asks for it. It waits for the work that t
+// depends on, and copies no more than it prints.
+//
+//	%v, %s   the values
+//	%+v      and dtype, shape, device, stream, strides in elements, size in
+//	         bytes, and whether it requires grad or what op made it
+//	%.2v     2 decimals
+//	%e, %f   floats, all in scientific form or none
+//	%d       integers
+//	%q       as %v, quoted
+//
+// Unlike PyTorch's, %v has no dtype and no requires_grad. A tensor that cannot
+// be read prints why: it carries an error, is released, or is being recorded by
+// a [Capture], which printing does not disturb.
 func (t *Tensor) Format(f fmt.State, verb rune) {
-	if verb != 'v' && verb != 's' {
+	digits, ok := f.Precision()
+	if !ok {
+		digits = usualDigits
+	}
+	switch isFloat := t.view.DType.IsFloat(); {
+	case verb == 'v', verb == 's', verb == 'q':
+	case isFloat && (verb == 'e' || verb == 'f'):
+	case !isFloat && verb == 'd':
+	default:
 		fmt.Fprintf(f, "%%!%c(tensor %v%v)", verb, t.view.DType, t.Shape())
 		return
 	}
-	digits := 4
-	if p, ok := f.Precision(); ok {
-		digits = p
+	text := t.text(verb, digits, f.Flag('+'))
+	if verb == 'q' {
+		text = strconv.Quote(text)
 	}
-	p := printer{digits: digits, dims: t.Shape(), elide: t.Len() > shortLen}
-	var err error
-	switch t.view.DType {
-	case Float32:
-		err = printAll[float32](&p, t)
-	case Float64:
-		err = printAll[float64](&p, t)
+	_, _ = io.WriteString(f, text) // fmt's writer keeps the error to itself
+}
+
+// text is what Format prints.
+func (t *Tensor) text(verb rune, digits int, all bool) string {
+	if t.storage == nil && t.err == nil {
+		return "tensor(of nothing)"
+	}
+	var b strings.Builder
+	b.WriteString(opening)
+	empty := t.view.Len() == 0
+	cells, err := t.cells(verb, digits)
+	switch {
+	case err != nil:
+		b.WriteString(err.Error())
+	case empty:
+		b.WriteString("[]")
 	default:
-		err = printAll[int64](&p, t)
+		p := page{b: &b, dims: t.Shape(), elide: t.elides(), width: cells.width}
+		p.print(cells.texts, 0)
 	}
-	if err != nil {
-		fmt.Fprintf(f, "tensor(%v)", err)
-		return
+	var notes []string
+	if empty && err == nil && t.Rank() != 1 && !all {
+		notes = append(notes, "size=("+strings.Trim(t.Shape().String(), "[]")+")")
 	}
-	b := &p.b
-	if f.Flag('+') {
-		fmt.Fprintf(b, ", dtype=%v, shape=%v, device=%s, strides=%v, bytes=%d", t.view.DType, t.Shape(), t.dev,
-			shapeOf(&kernels.View{Rank: t.view.Rank, Dims: t.view.Strides}), t.view.Len()*t.view.DType.Size())
-		if t.RequiresGrad() {
-			b.WriteString(", grad")
+	if all {
+		notes = append(notes, t.notes()...)
+	}
+	annotate(&b, notes)
+	b.WriteByte(')')
+	return b.String()
+}
+
+// opening begins what is printed; further lines are indented by its length.
+const opening = "tensor("
+
+// notes are what %+v adds.
+func (t *Tensor) notes() []string {
+	strides := shapeOf(&kernels.View{Rank: t.view.Rank, Dims: t.view.Strides})
+	stream := "default"
+	if s := t.env.get().stream; s != nil && s != t.dev.stream {
+		stream = strconv.FormatUint(uint64(s.id), 10)
+	}
+	notes := []string{
+		"dtype=" + t.view.DType.String(), "shape=" + t.Shape().String(), "device=" + t.dev.name, "stream=" + stream,
+		"strides=" + strides.String(), "bytes=" + strconv.FormatInt(t.view.Len()*t.view.DType.Size(), 10),
+	}
+	switch {
+	case !t.RequiresGrad():
+	case t.node != nil:
+		notes = append(notes, "made by "+t.node.def.name)
+	default:
+		notes = append(notes, "requires grad")
+	}
+	return notes
+}
+
+// annotate writes the notes behind what is there, on a new line where the last
+// is full.
+func annotate(b *strings.Builder, notes []string) {
+	used := b.Len() - (strings.LastIndexByte(b.String(), '\n') + 1)
+	for _, note := range notes {
+		if used+len(note)+len(", )") > lineWidth {
+			b.WriteString(",\n" + strings.Repeat(" ", len(opening)) + note)
+			used = len(opening) + len(note)
+			continue
 		}
+		b.WriteString(", " + note)
+		used += len(", ") + len(note)
 	}
-	b.WriteString(")")
-	fmt.Fprint(f, b.String())
-}
-
-// printer writes a tensor row by row.
-type printer struct {
-	b      strings.Builder
-	dims   Shape
-	digits int
-	elide  bool
-}
-
-func printAll[T Element](p *printer, t *Tensor) error {
-	values, err := Data[T](t)
-	if err != nil {
-		return err
-	}
-	p.b.WriteString("tensor(")
-	printDim(p, values, 0)
-	return nil
-}
-
-func printDim[T Element](p *printer, values []T, dim int) {
-	if dim == len(p.dims) {
-		p.b.WriteString(number(values[0], p.digits))
-		return
-	}
-	n := p.dims[dim]
-	p.b.WriteByte('[')
-	for i := 0; i < n; i++ {
-		if i > 0 {
-			p.b.WriteString(p.separator(dim))
-		}
-		if p.elide && n > 2*edgeItems && i == edgeItems {
-			p.b.WriteString("..." + p.separator(dim))
-			i = n - edgeItems
-		}
-		size := len(values) / n
-		printDim(p, values[i*size:(i+1)*size], dim+1)
-	}
-	p.b.WriteByte(']')
-}
-
-// separator is a comma, and where rows end as many new lines as dims do. Empty
-// rows stay on one line.
-func (p *printer) separator(dim int) string {
-	inner := len(p.dims) - dim - 1
-	if inner == 0 || p.dims.Len() == 0 {
-		return ", "
-	}
-	return "," + strings.Repeat("\n", inner) + strings.Repeat(" ", len("tensor([")+dim)
-}
-
-func number[T Element](v T, digits int) string {
-	switch v := any(v).(type) {
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case float32:
-		return strconv.FormatFloat(float64(v), 'g', digits, 32)
-	case float64:
-		return strconv.FormatFloat(v, 'g', digits, 64)
-	}
-	panic("tensor: number: not an Element")
 }

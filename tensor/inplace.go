@@ -68,6 +68,11 @@ func (t *Tensor) change(name string, id kernels.ID, u *Tensor) error {
 		return newError(name, err, t, u)
 	}
 	t.storage.version.Add(1)
+	if j.env.get().anomaly {
+		if err := t.finite(); err != nil {
+			return newError(name, err, t, u)
+		}
+	}
 	return nil
 }
 
@@ -126,16 +131,4 @@ func (t *Tensor) writable() error {
 		return fmt.Errorf("%w: elements of the tensor share memory (strides %v)", ErrInPlace, t.view.Strides[:t.view.Rank])
 	}
 	return nil
-}
-
-// repeats reports whether two indices of v may name the same element: a dim
-// steps by less than what the smaller dims span. Views made by this package
-// repeat elements by stride 0 alone.
-func repeats(v *kernels.View) bool {
-	for d := range int(v.Rank) {
-		if v.Dims[d] > 1 && v.Strides[d] == 0 {
-			return true
-		}
-	}
-	return false
 }

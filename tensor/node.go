@@ -18,13 +18,21 @@ type node struct {
 	n      int     // operands
 	result kernels.View
 	attr   nodeAttr
+	check  *checkpoint // how to make the ops that this one stands for; nil: it is one op
+	made   string      // where the op was called, if its gradients are to be checked
 
-	// refs counts the handles on the result and the nodes that use it. At zero
-	// nothing can go back over this node, so it lets go of what it saved.
+	// refs counts the handles on the result, the nodes that use it, and the walk
+	// that has it ahead. At zero nothing can go back over this node, so it lets
+	// go of what it saved.
 	refs atomic.Int32
 
+	// Who wants to see the gradient of the result; nil for nobody.
+	hooks atomic.Pointer[gradHooks]
+	kept  atomic.Pointer[total]
+
 	// Used by the one backward that goes over the node.
-	grad *Tensor // the gradients that arrived so far, added up
+	walk *backward // which has it ahead
+	grad *Tensor   // the gradients that arrived so far, added up
 	done bool
 }
 
@@ -56,6 +64,7 @@ var lastNode atomic.Uint64
 func newNode(c *call) *node {
 	n := &node{def: c.def, id: lastNode.Add(1), stream: c.stream, n: c.n, result: c.out.view}
 	n.refs.Store(1)
+	n.bornIn(c.env.get())
 	for i, t := range c.operands[:c.n] {
 		s := &n.slots[i]
 		s.view = t.view
@@ -71,6 +80,16 @@ func newNode(c *call) *node {
 	return n
 }
 
+// bornIn notes what the env of n's result wants of n.
+func (n *node) bornIn(e env) {
+	if e.anomaly {
+		n.made = calledFrom()
+	}
+	if e.region != nil {
+		e.region.own(n)
+	}
+}
+
 // needs reports whether operand i wants a gradient.
 func (n *node) needs(i int) bool { return n.slots[i].node != nil || n.slots[i].leaf != nil }
 
@@ -80,11 +99,37 @@ func (n *node) save(i int, t *Tensor) {
 	s.view, s.storage, s.version = t.view, t.storage.retain(), t.storage.version.Load()
 }
 
+// behind calls f with each node and leaf that n's gradient goes on to; one of
+// the two is nil.
+func (n *node) behind(f func(m *node, l *leaf)) {
+	for i := range n.slots {
+		if s := &n.slots[i]; s.node != nil || s.leaf != nil {
+			f(s.node, s.leaf)
+		}
+	}
+	if n.check != nil {
+		n.check.behind(f)
+	}
+}
+
+// whyDone says what a second walk over n's graph runs into.
+func (n *node) whyDone() error {
+	return fmt.Errorf("%w (at %s); Retain keeps it for another", ErrGraphFreed, n.def.name)
+}
+
 // drop ends one reference. The last one releases what the node saved and lets
 // go of the nodes behind it.
 func (n *node) drop() {
 	if n.refs.Add(-1) == 0 {
 		n.free()
+		n.forget()
+	}
+}
+
+// forget releases the gradient that n kept: nobody can ask for it any more.
+func (n *node) forget() {
+	if kept := n.kept.Swap(nil); kept != nil {
+		kept.release()
 	}
 }
 
@@ -105,6 +150,13 @@ func (n *node) free() error {
 		}
 		s.leaf = nil
 	}
+	if c := n.check; c != nil {
+		n.check = nil
+		if err := c.letGo(); err != nil && first == nil {
+			first = err
+		}
+	}
+	n.hooks.Store(nil)
 	n.done = true
 	return first
 }
@@ -112,7 +164,8 @@ func (n *node) free() error {
 // gradients is one node's turn in a backward.
 type gradients struct {
 	*node
-	env *env // of all gradients made here: the forward op's stream, the loss's scope
+	walk *backward
+	env  *env // of all gradients made here: the forward op's stream, the loss's scope
 	// up is the gradient of the result. The engine owns it.
 	up  *Tensor
 	out [3]*Tensor
@@ -120,6 +173,19 @@ type gradients struct {
 
 // put gives operand i its gradient, whose hold passes to the engine.
 func (g *gradients) put(i int, t *Tensor) { g.out[i] = t }
+
+// needs reports whether this walk wants a gradient for operand i.
+func (g *gradients) needs(i int) bool { return g.walk.wants(g.slots[i].node, g.slots[i].leaf) }
+
+// dropUp releases the gradient of the result, once.
+func (g *gradients) dropUp() error {
+	up := g.up
+	g.up = nil
+	if up == nil {
+		return nil
+	}
+	return up.Release()
+}
 
 // saved returns a handle on what slot i saved, or a tensor that carries an
 // error where it was changed in place since, or went with its scope.
@@ -140,8 +206,11 @@ func (g *gradients) saved(i int) *Tensor {
 }
 
 // letGo releases what slot i saved as soon as its last reader is launched,
-// before the node's turn ends.
+// before the node's turn ends, where no other walk comes.
 func (g *gradients) letGo(i int) error {
+	if !g.walk.frees(g.node) {
+		return nil
+	}
 	st := g.slots[i].storage
 	g.slots[i].storage = nil
 	return st.drop()

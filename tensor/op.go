@@ -25,6 +25,7 @@ type call struct {
 	n        int
 	moved    [4]*Tensor // constants copied to the device, released by finish
 	out      *Tensor
+	launched bool
 	err      error
 }
 
@@ -100,6 +101,7 @@ func (c *call) launch(id kernels.ID, a *kernels.Args, moreOuts ...*Tensor) {
 		outs[0] = c.out
 		n := 1 + copy(outs[1:], moreOuts)
 		c.err = c.stream.launch(id, a, outs[:n], c.operands[:c.n])
+		c.launched = true
 	}
 	a.Put()
 }
@@ -107,6 +109,9 @@ func (c *call) launch(id kernels.ID, a *kernels.Args, moreOuts ...*Tensor) {
 // finish returns the result: recorded with what backward needs, or carrying
 // the error.
 func (c *call) finish(save func(n *node)) *Tensor {
+	if c.err == nil && c.launched && c.env.get().anomaly {
+		c.err = c.out.finite()
+	}
 	if c.err == nil && c.record && c.def.backward != nil {
 		n := newNode(c)
 		if save != nil {

@@ -22,6 +22,17 @@ var (
 	expandDef           = &opDef{name: "Expand"}
 	sliceDef            = &opDef{name: "Slice"}
 	reshapeDef          = &opDef{name: "Reshape"}
+	viewDef             = &opDef{name: "View"}
+	flattenDef          = &opDef{name: "Flatten"}
+	permuteDef          = &opDef{name: "Permute"}
+	moveDimDef          = &opDef{name: "MoveDim"}
+	unsqueezeDef        = &opDef{name: "Unsqueeze"}
+	squeezeDef          = &opDef{name: "Squeeze"}
+	selectDef           = &opDef{name: "Select"}
+	splitDef            = &opDef{name: "Split"}
+	chunkDef            = &opDef{name: "Chunk"}
+	diagonalDef         = &opDef{name: "Diagonal"}
+	unfoldDef           = &opDef{name: "Unfold"}
 	cloneDef            = &opDef{name: "Clone"}
 	toDeviceDef         = &opDef{name: "ToDevice"}
 	reluGradDef         = &opDef{name: "ReLU backward"}
@@ -49,8 +60,15 @@ func init() {
 	crossEntropyDef.backward = crossEntropyBackward
 	transposeDef.backward = transposeBackward
 	expandDef.backward = expandBackward
-	sliceDef.backward = sliceBackward
-	reshapeDef.backward = reshapeBackward
+	for _, def := range []*opDef{sliceDef, selectDef, splitDef, chunkDef, diagonalDef} {
+		def.backward = placeBackward
+	}
+	for _, def := range []*opDef{reshapeDef, viewDef, flattenDef, unsqueezeDef, squeezeDef} {
+		def.backward = reshapeBackward
+	}
+	permuteDef.backward = permuteBackward
+	moveDimDef.backward = permuteBackward
+	unfoldDef.backward = unfoldBackward
 	cloneDef.backward = cloneBackward
 	toDeviceDef.backward = toDeviceBackward
 }

@@ -116,6 +116,7 @@ func (t *Tensor) Release() error {
 func (t *Tensor) detachHistory() {
 	if n := t.node; n != nil {
 		t.node = nil
+		n.forget()
 		n.drop()
 	}
 }

@@ -1,0 +1,107 @@
+package tensor
+
+import (
+	"fmt"
+
+	"tarn/kernels"
+)
+
+// elides reports whether the middles of t's long dims are not printed.
+func (t *Tensor) elides() bool { return t.view.Len() > shortLen }
+
+// cells reads and writes all elements that are printed.
+func (t *Tensor) cells(verb rune, digits int) (cells, error) {
+	if err := t.printable(); err != nil {
+		return cells{}, err
+	}
+	switch t.view.DType {
+	case Int64:
+		values, err := readShown[int64](t, t.view)
+		return intCells(values), err
+	case Float64:
+		values, err := readShown[float64](t, t.view)
+		return floatCells(values, verb, digits), err
+	}
+	values, err := readShown[float32](t, t.view)
+	wide := make([]float64, len(values))
+	for i, v := range values {
+		wide[i] = float64(v)
+	}
+	return floatCells(wide, verb, digits), err
+}
+
+// printable returns why t cannot be read now. Reading finds out as well, but a
+// recording that somebody tried to read from has failed.
+func (t *Tensor) printable() error {
+	if err := t.usable(); err != nil {
+		return err
+	}
+	if c := t.dev.capture.Load(); c != nil && c.hides(t.dev.streamOf(t.env), t.storage) {
+		return fmt.Errorf("%w: its values are being recorded", ErrCapture)
+	}
+	return nil
+}
+
+// hides reports whether a host that works on s cannot see st.
+func (c *capture) hides(s *Stream, st *Storage) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.touched[st]
+	return s.capture.Load() == c || r != nil && (r.writes || !r.outer)
+}
+
+// readShown reads what is printed of v, a view of t's storage.
+func readShown[T Element](t *Tensor, v kernels.View) ([]T, error) {
+	shown := v
+	if t.elides() && !edges(&shown) {
+		return readRows[T](t, v)
+	}
+	values := make([]T, shown.Len())
+	if err := t.seenAs(shown).read("Format", bytesOf(values)); err != nil {
+		return nil, err
+	}
+	return values, nil
+}
+
+// edges leaves the middles of long dims out: of such a dim it makes two, which
+// end and which element there. It reports false where v then has too many dims.
+func edges(v *kernels.View) bool {
+	w := kernels.View{Ptr: v.Ptr, DType: v.DType}
+	for d := range int(v.Rank) {
+		n, stride := v.Dims[d], v.Strides[d]
+		if n > 2*edgeItems {
+			if w.Rank == MaxRank {
+				return false
+			}
+			w.Dims[w.Rank], w.Strides[w.Rank] = 2, (n-edgeItems)*stride
+			w.Rank++
+			n = edgeItems
+		}
+		if w.Rank == MaxRank {
+			return false
+		}
+		w.Dims[w.Rank], w.Strides[w.Rank] = n, stride
+		w.Rank++
+	}
+	*v = w
+	return true
+}
+
+// readRows is readShown for a v of too many long dims: one index of its first
+// dim after the other.
+func readRows[T Element](t *Tensor, v kernels.View) (values []T, err error) {
+	n := int(v.Dims[0])
+	for i := 0; i < n; i++ {
+		if i == edgeItems && n > 2*edgeItems {
+			i = n - edgeItems
+		}
+		row := v
+		slice(&row, 0, i, i+1, 1)
+		part, err := readShown[T](t, without(row, 0))
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, part...)
+	}
+	return values, nil
+}
