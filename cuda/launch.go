@@ -100,7 +100,8 @@ func (l *Launch) Discard() {
 
 // Run queues the launch in a stream. The driver checks that the arguments have
 // the kernel's size, and not what they mean. Memory that the kernel uses must
-// stay until it is done. An error names the kernel, but for a loss of the device
+// stay until it is done. An error names the kernel, with all that was asked for
+// where the driver says [InvalidValue], but for a loss of the device
 // that may be the fault of earlier work.
 func (l *Launch) Run(s Stream, g Grid) error {
 	f := l.f
@@ -128,6 +129,10 @@ func (l *Launch) Run(s Stream, g Grid) error {
 	err := c.check(out)
 	if err == nil || c.Lost() != nil && !c.blocking {
 		return err
+	}
+	if out.Entry == shim.LaunchKernel && Code(out.Code) == InvalidValue { // the driver does not say which
+		return fmt.Errorf("kernel %q: %w: a grid of %v blocks of %v threads with %d bytes of dynamic shared memory, and %d bytes of arguments",
+			f.name, err, r.Grid, r.Block, r.Shared, r.Size)
 	}
 	return fmt.Errorf("kernel %q: %w", f.name, err)
 }

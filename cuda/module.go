@@ -126,7 +126,7 @@ func (f *Function) call(e shim.Entry, a, b uint64) (shim.Out, error) {
 // Attributes are what a kernel became when it was compiled for its device.
 type Attributes struct {
 	MaxThreads int   // that a block may have: fewer than the device's where registers are short
-	Registers  int   // of a thread
+	Registers  int   // of a thread; the simulator only estimates them, from above
 	Local      int64 // bytes of a thread, where registers are spilled to
 	Shared     int64 // bytes of a block, without the dynamic ones
 	Constant   int64 // bytes

@@ -12,6 +12,7 @@ const (
 	notFound           cuda.Code = 500
 	illegalAddress     cuda.Code = 700
 	outOfResources     cuda.Code = 701
+	launchTimeout      cuda.Code = 702
 	peerEnabled        cuda.Code = 704
 	peerNotEnabled     cuda.Code = 705
 	misalignedAddress  cuda.Code = 716

@@ -70,33 +70,31 @@ func (d *device) uuid() [16]byte {
 	return id
 }
 
-// What a block can have, in bytes of shared memory: without asking, and as far
-// as package ptx goes.
+// What a block can have.
 const (
-	sharedBytes            = 48 << 10
-	sharedBytesOfPTX       = 96 << 10
-	sharedBytesOfTheSystem = 1 << 10 // of each block, beside what it has
+	maxThreads             = 1024
+	sharedBytes            = 48 << 10 // of shared memory, without asking
+	sharedBytesOfTheSystem = 1 << 10  // of shared memory, beside what it has
 )
 
 // sharedOptIn is the bytes that a block may have after asking for them.
 func (c *Config) sharedOptIn() int {
-	of := 227 << 10 // of 9.0 and newer
 	switch capability := 10*c.Major + c.Minor; {
 	case capability < 80:
-		of = 64 << 10
-	case capability == 86 || capability == 89:
-		of = 99 << 10
+		return 64 << 10
+	case capability == 86 || capability == 89 || capability >= 120:
+		return 99 << 10
 	case capability < 90:
-		of = 163 << 10
+		return 163 << 10
 	}
-	return min(of, sharedBytesOfPTX)
+	return 227 << 10
 }
 
 // attribute answers for a CUdevice_attribute.
 func (d *device) attribute(number int) (int, cuda.Code) {
 	c := &d.machine.config
 	if value, ok := map[int]int{
-		1: 1024, 2: 1024, 3: 1024, 4: 64, // threads of a block
+		1: maxThreads, 2: 1024, 3: 1024, 4: 64, // threads of a block
 		5: 1<<31 - 1, 6: 65535, 7: 65535, // blocks of a grid
 		8: sharedBytes, 9: 64 << 10, 10: 32, 12: 64 << 10, 13: 1_000_000, // shared, constant, warp, registers, kHz
 		16: c.Multiprocessors, 31: 1, 36: 1_000_000, 37: 256, 38: 4 << 20, 39: 2048,

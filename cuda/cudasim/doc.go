@@ -35,10 +35,12 @@
 //
 // # Not like a device
 //
-// Priorities change nothing. Work that faults stops at its first wrong access. A
-// block has at most 96 KiB of shared memory, whatever the compute capability. There
-// is no compiler cache, no memory shared between processes, and the memory of the
-// stream-ordered pool is there from the call on, before its stream gets to it.
+// Priorities change nothing. Work that faults stops at its first wrong access. Device
+// memory that a call gives out is filled with 0xff bytes, NaN as floats, where a
+// device leaves what lay there. A kernel that does not end is ended, by
+// [Config.Steps]. The registers of a kernel are an estimate. There is no compiler
+// cache, no memory shared between processes, and the memory of the stream-ordered
+// pool is there from the call on, before its stream gets to it.
 //
 // # Files
 //

@@ -142,7 +142,7 @@ func tarnsim_set_current(handle C.tarn_handle) C.tarn_result {
 	case handle != 0 && !ok:
 		return result(invalidContext)
 	case ok:
-		if code := c.owner().faults.next("cuCtxSetCurrent"); code != cuda.Success {
+		if code := c.device.fault("cuCtxSetCurrent"); code != cuda.Success {
 			return result(code)
 		}
 	}

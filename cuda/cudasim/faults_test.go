@@ -56,9 +56,39 @@ func TestFaultOfEachFunction(t *testing.T) {
 	require.Zero(t, table.Call(shim.PrimaryRelease, 0, device, 0, 0, 0).Code)
 }
 
+// A fault that no call could come to is refused, by Fail as by Open.
+func TestFaultsAreChecked(t *testing.T) {
+	for want, fault := range map[string]Fault{
+		"cudasim: fault {Function:cuMemAloc N:1 Code:2}: no call of that name can fail; the nearest that can is cuMemAlloc":            {"cuMemAloc", 1, 2},
+		"cudasim: fault {Function:cudaMalloc N:1 Code:2}: no call of that name can fail; the nearest that can is cuMemAlloc":           {"cudaMalloc", 1, 2},
+		"cudasim: fault {Function:cuGetErrorName N:0 Code:1}: no call of that name can fail; the nearest that can is cuEventCreate":    {"cuGetErrorName", 0, 1},
+		"cudasim: fault {Function:culaunchkernel N:1 Code:700}: no call of that name can fail; the nearest that can is cuLaunchKernel": {"culaunchkernel", 1, 700},
+		"cudasim: fault {Function:cuMemAlloc N:-1 Code:2}: calls are counted from 1":                                                   {"cuMemAlloc", -1, 2},
+		"cudasim: fault {Function: N:1 Code:0}: code 0 is success":                                                                     {"", 1, 0},
+	} {
+		_, err := Open(Config{Faults: []Fault{fault}})
+		require.EqualError(t, err, want)
+		require.PanicsWithValue(t, want, func() { new(Machine).Fail(fault) })
+	}
+}
+
+func TestUnfired(t *testing.T) {
+	m, err := Open(Config{Memory: 1 << 20, Faults: []Fault{{Function: "cuMemAlloc_v2", N: 3, Code: 2}, {Function: "cuMemFree", Code: 1}}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, m.Close()) }()
+	require.Equal(t, []Fault{{"cuMemAlloc", 3, 2}, {"cuMemFree", 1, 1}}, m.Unfired())
+	for range 2 {
+		require.Zero(t, m.faults.next("cuMemAlloc"))
+	}
+	require.EqualValues(t, 1, m.faults.next("cuMemFree"))
+	require.Equal(t, []Fault{{"cuMemAlloc", 1, 2}}, m.Unfired())
+	require.EqualValues(t, 2, m.faults.next("cuMemAlloc"))
+	require.Empty(t, m.Unfired())
+}
+
 func TestFaultsCount(t *testing.T) {
 	var f faults
-	f.add(Fault{Function: "cuMemAlloc_v2", N: 2, Code: 2}, Fault{Function: "cuMemFree", Code: 1}, Fault{N: 3, Code: 5})
+	require.NoError(t, f.add(Fault{Function: "cuMemAlloc_v2", N: 2, Code: 2}, Fault{Function: "cuMemFree", Code: 1}, Fault{N: 3, Code: 5}))
 	var codes []cuda.Code
 	for _, call := range []string{"cuMemAlloc", "cuMemAlloc", "cuMemAlloc", "cuMemFree", "cuMemFree"} {
 		codes = append(codes, f.next(call))

@@ -102,7 +102,7 @@ func TestSharedMemoryByCapability(t *testing.T) {
 	for _, x := range []struct {
 		major, minor int
 		kib          int64
-	}{{7, 5, 64}, {8, 0, 96}, {8, 6, 96}, {9, 0, 96}} {
+	}{{7, 5, 64}, {8, 0, 163}, {8, 6, 99}, {9, 0, 227}, {12, 0, 99}} {
 		m := open(t, cudasim.Config{Memory: 1 << 20, Major: x.major, Minor: x.minor})
 		c := device(t, m, 0)
 		require.Equal(t, x.kib<<10, c.Device().SharedMemoryOptIn)

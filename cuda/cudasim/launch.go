@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
+	"log/slog"
 
 	"tarn/cuda"
 	"tarn/cuda/cudasim/ptx"
@@ -24,7 +24,8 @@ func (s *stream) launch(f *function, at shape, args []byte) cuda.Code {
 	if f.module.context != s.context {
 		return cuda.InvalidHandle
 	}
-	if code := f.check(at, len(args)); code != cuda.Success {
+	if code, err := f.check(at, len(args)); err != nil {
+		slog.Error(fmt.Sprintf("cudasim: %s: cuLaunchKernel: %v: %v", s.context.device, code, err))
 		return code
 	}
 	d, k := s.context.device, f.kernel
@@ -46,38 +47,24 @@ func (s *space) pointedAt(args []byte) (all []*usage) {
 	return all
 }
 
-func (f *function) check(at shape, size int) cuda.Code {
-	g, b := at.grid, at.block
+// check says what the driver makes of a launch with size bytes of arguments, and
+// what it does not tell: what the kernel wanted. It is guarded by the machine.
+func (f *function) check(at shape, size int) (cuda.Code, error) {
+	k, threads := f.kernel, at.block.X*at.block.Y*at.block.Z
+	if want := k.ParamBytes(); size != want {
+		return cuda.InvalidValue, &ptx.LaunchError{Kernel: k.Name, Reason: fmt.Sprintf("the kernel takes %d bytes of arguments, the launch has %d", want, size)}
+	}
+	if at.shared > f.maxDynamic {
+		return cuda.InvalidValue, &ptx.LaunchError{Kernel: k.Name, Reason: fmt.Sprintf("%d bytes of dynamic shared memory; the kernel may have %d", at.shared, f.maxDynamic)}
+	}
+	err := k.Check(at.grid, at.block, at.shared)
 	switch {
-	case g.X < 1 || g.Y < 1 || g.Z < 1 || g.X > 1<<31-1 || g.Y > 65535 || g.Z > 65535:
-		return cuda.InvalidValue
-	case b.X < 1 || b.Y < 1 || b.Z < 1 || b.X > 1024 || b.Y > 1024 || b.Z > 64 || b.X*b.Y*b.Z > 1024:
-		return cuda.InvalidValue
-	case at.shared > f.maxDynamic || size != f.kernel.ParamBytes():
-		return cuda.InvalidValue
-	case b.X*b.Y*b.Z > f.kernel.MaxThreads():
-		return outOfResources
-	case !f.takes(at):
-		return cuda.InvalidValue
+	case err == nil:
+		return cuda.Success, nil
+	case threads > k.MaxThreads() && threads <= maxThreads:
+		return outOfResources, err
 	}
-	return cuda.Success
-}
-
-// takes reports whether the kernel was compiled for such blocks, which is the
-// interpreter's to say: it is asked for a launch that it refuses for its arguments
-// at the latest. It is guarded by the machine.
-func (f *function) takes(at shape) bool {
-	if at == f.taken {
-		return true
-	}
-	tooMany := f.kernel.ParamBytes() + 1
-	err := f.kernel.Launch(at.grid, at.block, at.shared, make([]byte, tooMany), new(snapshot))
-	var refused *ptx.LaunchError
-	if !errors.As(err, &refused) || !strings.HasPrefix(refused.Reason, fmt.Sprintf("%d bytes of parameters", tooMany)) {
-		return false
-	}
-	f.taken = at
-	return true
+	return cuda.InvalidValue, err
 }
 
 // codeOf is what the driver says of work that failed.
@@ -91,6 +78,8 @@ func codeOf(err error) cuda.Code {
 		return illegalAddress
 	case errors.As(err, new(*AccessError)):
 		return illegalAddress
+	case errors.As(err, new(*ptx.StepsError)):
+		return launchTimeout
 	}
 	return launchFailed
 }

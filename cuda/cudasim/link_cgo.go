@@ -43,7 +43,7 @@ func enter(name string) call {
 		return call{name: name, code: invalidContext}
 	}
 	k := call{name: name, context: c, machine: c.owner(), thread: uintptr(t.id)}
-	k.check(t.in_host_function != 0, c.device.code())
+	k.check(t.in_host_function != 0, c.device, c.device.code())
 	return k
 }
 
@@ -54,11 +54,12 @@ func enterDevice(name string, number C.int) (*device, cuda.Code) {
 		return nil, invalidDevice
 	}
 	k := call{name: name, machine: d.machine}
-	k.check(C.tarnsim_thread().in_host_function != 0, cuda.Success)
+	k.check(C.tarnsim_thread().in_host_function != 0, d, cuda.Success)
 	return d, k.code
 }
 
-func (k *call) check(inHost bool, lost cuda.Code) {
+// check refuses the call where the device is lost or a fault is due.
+func (k *call) check(inHost bool, d *device, lost cuda.Code) {
 	switch {
 	case inHost:
 		k.machine.report(&MisuseError{k.name, "a host function may not call the driver"})
@@ -66,7 +67,7 @@ func (k *call) check(inHost bool, lost cuda.Code) {
 	case lost != cuda.Success:
 		k.code = lost
 	default:
-		k.code = k.machine.faults.next(k.name)
+		k.code = d.fault(k.name)
 	}
 }
 

@@ -32,6 +32,9 @@ type Config struct {
 	// device would not notice; one that has some is a fault. It makes kernels that
 	// use shared memory slower.
 	SharedRaces bool
+	// Steps is how many instructions, about, a warp may run in a launch before it is
+	// ended with CUDA_ERROR_LAUNCH_TIMEOUT; 1<<32 where it is 0, many seconds.
+	Steps int64
 	// Faults are calls that fail.
 	Faults []Fault
 }
@@ -77,7 +80,9 @@ func Open(config Config) (*Machine, error) {
 		return nil, err
 	}
 	m := &Machine{config: config, graphs: map[*graph]bool{}, execs: map[*exec]bool{}}
-	m.faults.add(config.Faults...)
+	if err := m.faults.add(config.Faults...); err != nil {
+		return nil, err
+	}
 	if !m.takeSlot() {
 		return nil, fmt.Errorf("cudasim: %d machines are open, and that is as many as there can be", slots)
 	}
@@ -108,6 +113,7 @@ func (c *Config) complete() error {
 	}
 	or(&c.Memory, 1<<30)
 	or(&c.Granularity, 2<<20)
+	or(&c.Steps, 1<<32)
 	orInt(&c.Devices, 1)
 	orInt(&c.Multiprocessors, 16)
 	if c.Major == 0 && c.Minor == 0 {
@@ -125,7 +131,7 @@ func (c *Config) complete() error {
 		return fmt.Errorf("cudasim: %d bytes of memory; %d devices have at most %d each", c.Memory, c.Devices, machineSpan/2/uint64(c.Devices))
 	case c.Granularity < 4096 || c.Granularity&(c.Granularity-1) != 0:
 		return fmt.Errorf("cudasim: a granularity of %d bytes; it is a power of two, at least 4096", c.Granularity)
-	case c.Multiprocessors < 0 || c.Major < 0 || c.Minor < 0 || c.Workers < 0:
+	case c.Multiprocessors < 0 || c.Major < 0 || c.Minor < 0 || c.Workers < 0 || c.Steps < 0:
 		return errors.New("cudasim: a negative number in the configuration")
 	}
 	return nil

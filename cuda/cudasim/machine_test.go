@@ -43,7 +43,8 @@ func TestMachinesAreApart(t *testing.T) {
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	for _, c := range []cudasim.Config{{Devices: -1}, {Devices: 65}, {Memory: -1}, {Memory: 1 << 60}, {Granularity: 5000}, {Workers: -1}} {
+	for _, c := range []cudasim.Config{{Devices: -1}, {Devices: 65}, {Memory: -1}, {Memory: 1 << 60}, {Granularity: 5000}, {Workers: -1}, {Steps: -1},
+		{Faults: []cudasim.Fault{{N: -1, Code: 2}}}, {Faults: []cudasim.Fault{{Function: "cuMemAlloc"}}}} {
 		_, err := cudasim.Open(c)
 		require.ErrorContains(t, err, "cudasim: ", "%+v", c)
 	}
@@ -74,8 +75,10 @@ func TestCloseSaysWhatIsLeft(t *testing.T) {
 	require.NoError(t, err)
 	c, err := d.Open()
 	require.NoError(t, err)
-	_, err = c.Alloc(1)
-	require.NoError(t, err)
+	for range 2 {
+		_, err = c.Alloc(1)
+		require.NoError(t, err)
+	}
 	_, err = c.AllocPinned(1)
 	require.NoError(t, err)
 	_, err = c.NewEvent()
@@ -85,9 +88,9 @@ func TestCloseSaysWhatIsLeft(t *testing.T) {
 	_, err = c.Reserve(2<<20, 0)
 	require.NoError(t, err)
 	err = m.Close()
-	require.EqualError(t, err, "cudasim: left at the end: cuda:1: 1 allocations, cuda:1: 1 contexts, cuda:1: 1 events, "+
-		"cuda:1: 1 pages, cuda:1: 1 pinned allocations, cuda:1: 1 streams, host: 1 address ranges")
+	require.EqualError(t, err, "cudasim: left at the end: cuda:1: 2 allocations, cuda:1: 1 context, cuda:1: 1 event, "+
+		"cuda:1: 1 page, cuda:1: 1 pinned allocation, host: 1 address range")
 	var leak *cudasim.LeakError
 	require.ErrorAs(t, err, &leak)
-	require.Equal(t, 1, leak.Live["cuda:1"]["allocations"])
+	require.Equal(t, 2, leak.Live["cuda:1"]["allocations"])
 }

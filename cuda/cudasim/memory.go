@@ -1,6 +1,7 @@
 package cudasim
 
 import (
+	"bytes"
 	"fmt"
 	"unsafe"
 
@@ -48,13 +49,28 @@ func (c *context) alloc(k kind, size uint64) (*region, cuda.Code) {
 		d.used -= int64(cost(size))
 		return nil, cuda.OutOfMemory
 	}
-	r := &region{ptr: p, kind: k, context: c, device: d.index, memory: &backing{bytes: make([]byte, size)}}
+	r := &region{ptr: p, kind: k, context: c, device: d.index, memory: &backing{bytes: fresh(size)}}
 	m.space.insert(r)
 	for _, other := range m.devices {
 		other.change()
 	}
 	return r, cuda.Success
 }
+
+// fresh makes memory of a device. It is filled, so that what reads memory that
+// nobody has written does not find zeros, as it may on a device. Nobody has
+// the memory yet, so that this is nothing for the race detector.
+//
+//go:norace
+func fresh(size uint64) []byte {
+	b := make([]byte, size)
+	for rest := b; len(rest) > 0; {
+		rest = rest[copy(rest, unwritten):]
+	}
+	return b
+}
+
+var unwritten = bytes.Repeat([]byte{0xff}, 4096)
 
 // memAlloc is cuMemAlloc.
 func (c *context) memAlloc(size uint64) (uint64, cuda.Code) {
@@ -126,12 +142,12 @@ func (c *context) hostAlloc(size uint64) (uintptr, cuda.Code) {
 	if size > limit || !affordable(size) {
 		return 0, cuda.OutOfMemory
 	}
-	bytes := make([]byte, roundUp(size, 4096))[:size:size]
-	p := uintptr(unsafe.Pointer(unsafe.SliceData(bytes)))
+	lent := make([]byte, roundUp(size, 4096))[:size:size]
+	p := uintptr(unsafe.Pointer(unsafe.SliceData(lent)))
 	m := c.owner()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.space.insert(&region{ptr: uint64(p), kind: pinned, context: c, device: c.device.index, memory: &backing{bytes: bytes}})
+	m.space.insert(&region{ptr: uint64(p), kind: pinned, context: c, device: c.device.index, memory: &backing{bytes: lent}})
 	for _, d := range m.devices {
 		d.change()
 	}

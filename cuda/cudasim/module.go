@@ -26,8 +26,7 @@ type function struct {
 	module     *module
 	handle     uintptr
 	kernel     *ptx.Kernel
-	maxDynamic int   // bytes of shared memory that a launch may ask for
-	taken      shape // of the newest launch
+	maxDynamic int // bytes of shared memory that a launch may ask for
 }
 
 func (f *function) owner() *Machine { return f.module.owner() }
@@ -37,6 +36,8 @@ func (c *context) load(text string) (mod *module, log string, code cuda.Code) {
 	compiled, err := ptx.Compile(text)
 	var parse *ptx.ParseError
 	switch {
+	case errors.As(err, &parse) && parse.Lacks:
+		return nil, fmt.Sprintf("cudasim does not run this, which a driver may, line %d: %s: %q\n", parse.Line, parse.Reason, parse.Text), invalidPTX
 	case errors.As(err, &parse):
 		return nil, fmt.Sprintf("ptxas application ptx input, line %d; error   : %s: %q\nptxas fatal   : Ptx assembly aborted due to errors\n",
 			parse.Line, parse.Reason, parse.Text), invalidPTX
@@ -108,7 +109,7 @@ func (mod *module) function(name string) (*function, cuda.Code) {
 	if err != nil {
 		return nil, notFound
 	}
-	k = k.Spread(m.config.Workers)
+	k = k.Spread(m.config.Workers).Limit(m.config.Steps)
 	if m.config.SharedRaces {
 		k = k.CheckRaces()
 	}
@@ -132,8 +133,8 @@ func (f *function) setAttribute(attribute, value int) cuda.Code {
 	return cuda.Success
 }
 
-// attribute is cuFuncGetAttribute. What only a compiler for a real device could
-// tell, registers, is refused.
+// attribute is cuFuncGetAttribute. Registers are an estimate, and constants those
+// of the module: only a compiler for a real device could tell more.
 func (f *function) attribute(attribute int) (int, cuda.Code) {
 	m := f.owner()
 	m.mu.Lock()
@@ -143,23 +144,18 @@ func (f *function) attribute(attribute int) (int, cuda.Code) {
 		return f.kernel.MaxThreads(), cuda.Success
 	case 1:
 		return f.kernel.SharedBytes(), cuda.Success
+	case 2:
+		return f.module.compiled.ConstantBytes(), cuda.Success
 	case 3:
 		return f.kernel.LocalBytes(), cuda.Success
+	case 4:
+		return f.kernel.Registers(), cuda.Success
 	case 5:
-		return versionOf(f.module.compiled.Version), cuda.Success
+		return targetOf(f.module.compiled.Target), cuda.Success
 	case 6:
 		return 10*m.config.Major + m.config.Minor, cuda.Success
 	case maxDynamicShared:
 		return f.maxDynamic, cuda.Success
 	}
 	return 0, cuda.InvalidValue
-}
-
-// versionOf returns 70 for "7.0".
-func versionOf(version string) int {
-	n, err := strconv.Atoi(strings.ReplaceAll(version, ".", ""))
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -28,12 +28,12 @@ func (r *reports) all() []error {
 	return slices.Clone(r.list)
 }
 
-// FaultError is work that failed while it ran, by which its device is lost: all
-// calls on it return Code from then on. Err has what the driver does not tell;
+// FaultError is work that failed while it ran, or a [Fault], by which its device is
+// lost: all calls on it return Code from then on. Err has what the driver does not tell;
 // of a kernel it is an error of package ptx.
 type FaultError struct {
 	Device string // "cuda:0"
-	Op     string // driver function that queued the work
+	Op     string // driver function that queued the work, or that was to fail
 	Code   cuda.Code
 	Err    error
 }
@@ -77,7 +77,11 @@ func (e *LeakError) Error() string {
 	var list []string
 	for _, device := range slices.Sorted(maps.Keys(e.Live)) {
 		for _, kind := range slices.Sorted(maps.Keys(e.Live[device])) {
-			list = append(list, fmt.Sprintf("%s: %d %s", device, e.Live[device][kind], kind))
+			n, name := e.Live[device][kind], kind
+			if n == 1 {
+				name = strings.TrimSuffix(kind, "s")
+			}
+			list = append(list, fmt.Sprintf("%s: %d %s", device, n, name))
 		}
 	}
 	return "cudasim: left at the end: " + strings.Join(list, ", ")
@@ -108,7 +112,9 @@ func (m *Machine) left() error {
 		e.add(d.String(), "pages", d.pages)
 		if c := d.primary; c != nil {
 			e.add(d.String(), "contexts", 1)
-			for kind, n := range c.count() {
+			live := c.count()
+			live["streams"] -= min(c.holds, live["streams"]) // package cuda opens one with each context
+			for kind, n := range live {
 				e.add(d.String(), kind, n)
 			}
 		}

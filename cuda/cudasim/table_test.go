@@ -65,10 +65,10 @@ func TestFunctionAttributes(t *testing.T) {
 	require.Zero(t, module.Code)
 	f := r.table.ModuleGetFunction(r.context, uintptr(module.Value), "k")
 	require.Zero(t, f.Code)
-	for attribute, want := range map[uint64]uint64{0: 64, 1: 1024, 3: 0, 5: 70, 6: 86, 8: 47 << 10} {
+	for attribute, want := range map[uint64]uint64{0: 64, 1: 1024, 2: 0, 3: 0, 4: 0, 5: 75, 6: 86, 8: 47 << 10} {
 		require.Equal(t, want, r.must(shim.FunctionGetAttribute, f.Value, attribute, 0, 0), "attribute %d", attribute)
 	}
-	require.EqualValues(t, 1, r.call(shim.FunctionGetAttribute, f.Value, 4, 0, 0).Code)
+	require.EqualValues(t, 1, r.call(shim.FunctionGetAttribute, f.Value, 99, 0, 0).Code)
 
 	launch := shim.Launch{Context: uint64(r.context), Function: f.Value, Grid: [3]uint32{1, 1, 1}, Block: [3]uint32{65, 1, 1}, Size: 18}
 	out := r.table.Launch(&launch)
@@ -128,6 +128,7 @@ func TestLegacyStream(t *testing.T) {
 		}
 		return total
 	}
+	r.must(shim.Fill8, p, 0, 4, blocking)
 	r.must(shim.Fill8, p, 1, 1, legacyStream)
 	r.must(shim.Fill8, p+1, 1, 1, blocking)
 	require.Equal(t, 2, sum(blocking), "it waits for the default stream")
@@ -189,5 +190,5 @@ func TestWhatOutlivesAContext(t *testing.T) {
 	r.must(shim.ReleaseRange, at, 2<<20, 0, 0)
 	r.must(shim.Release, pg, 0, 0, 0)
 	r.must(shim.PrimaryRelease, n, 0, 0, 0)
-	require.EqualError(t, m.Close(), "cudasim: left at the end: cuda:0: 1 allocations, cuda:0: 1 streams")
+	require.EqualError(t, m.Close(), "cudasim: left at the end: cuda:0: 1 allocation, cuda:0: 1 stream")
 }

@@ -71,7 +71,7 @@ func (d *device) create(size uint64) (*page, cuda.Code) {
 	if !d.take(size) {
 		return nil, cuda.OutOfMemory
 	}
-	pg := &page{device: d, memory: &backing{bytes: make([]byte, size)}, named: true}
+	pg := &page{device: d, memory: &backing{bytes: fresh(size)}, named: true}
 	pg.handle = add(pg)
 	d.pages++
 	return pg, cuda.Success

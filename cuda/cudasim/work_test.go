@@ -223,7 +223,7 @@ func TestCopyOverPages(t *testing.T) {
 	require.NoError(t, c.Fill8(0, r+100, 5, 3*granule-100))
 	out := make([]byte, 3*granule)
 	require.NoError(t, c.Download(0, out, r))
-	require.Equal(t, append(make([]byte, 100), bytes.Repeat([]byte{5}, 3*granule-100)...), out)
+	require.Equal(t, append(bytes.Repeat([]byte{0xff}, 100), bytes.Repeat([]byte{5}, 3*granule-100)...), out)
 	requireCode(t, c.Fill8(0, r+1, 5, 3*granule), "cuMemsetD8Async", cuda.InvalidValue)
 	require.NoError(t, c.Unmap(r, 3*granule))
 	require.NoError(t, c.ReleaseRange(r, 4*granule))

@@ -59,6 +59,7 @@ type jump struct {
 func decode(m *Module, f *function) error {
 	d := &decoder{m: m, k: f.kernel, consts: map[constant]int{}, specials: map[string]int{}}
 	d.k.registers = f.registers
+	d.k.declared = f.registers[class32] + 2*f.registers[class64]
 	d.k.idle = new(sync.Pool)
 	d.symbols = map[string]symbol{}
 	for _, from := range []map[string]symbol{m.symbols, f.names, m.placeShared(f)} {
@@ -66,8 +67,8 @@ func decode(m *Module, f *function) error {
 			d.symbols[name] = s
 		}
 	}
-	if d.k.shared > maxSharedBytes {
-		return m.fail(f.at.line, f.at.col, fmt.Sprintf("%d bytes of shared memory; a block has %d", d.k.shared, maxSharedBytes))
+	if d.k.shared > maxDeclaredShared {
+		return m.fail(f.at.line, f.at.col, fmt.Sprintf("%d bytes of shared memory; a kernel may declare %d", d.k.shared, maxDeclaredShared))
 	}
 	starts := make([]int, len(f.body)+1)
 	for i := range f.body {
@@ -131,7 +132,12 @@ func (d *decoder) refuse(format string, args ...any) error {
 	return d.m.fail(d.s.line, d.s.col, fmt.Sprintf(format, args...))
 }
 
-func (d *decoder) unsupported() error { return d.refuse("%s is not supported", d.s.name()) }
+func (d *decoder) unsupported() error {
+	if lacksParts(d.s.op) {
+		return d.m.lack(d.s.line, d.s.col, d.s.name())
+	}
+	return d.refuse("%s is not supported", d.s.name())
+}
 
 // take returns the statement's modifiers and type. The mnemonic ends with its
 // type, and what stands between must be one of the modifiers allowed.

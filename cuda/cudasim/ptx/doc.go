@@ -15,8 +15,9 @@
 // live allocation and in no block of it that was freed ([Allocation.Freed]), or
 // within the shared, local or parameter memory that the kernel has. Barriers that
 // some threads do not come to are errors too and, on request, shared memory that
-// warps use with no barrier between ([Kernel.CheckRaces]). Errors name kernel,
-// line, block, thread and address. Shared and local memory begin as NaNs. What a
+// warps use with no barrier between ([Kernel.CheckRaces]). A kernel that
+// does not end can be made to ([Kernel.Limit]). Errors name kernel, line, block,
+// thread and address. Shared and local memory begin as NaNs. What a
 // device leaves undefined is defined here, mostly as a device does it: integer
 // division by zero gives all ones.
 //

@@ -12,6 +12,8 @@ type ParseError struct {
 	Line, Column int    // from 1
 	Text         string // of the line
 	Reason       string
+	// Lacks says that this may well be PTX, and it is the interpreter that lacks it.
+	Lacks bool
 }
 
 func (e *ParseError) Error() string {
@@ -80,6 +82,17 @@ type TrapError struct {
 }
 
 func (e *TrapError) Error() string { return fmt.Sprintf("ptx: trap: %v", e.Place) }
+
+// StepsError is a warp that ran more instructions than [Kernel.Limit] allows. The
+// place is where it jumped back last.
+type StepsError struct {
+	Place
+	Limit int64 // instructions
+}
+
+func (e *StepsError) Error() string {
+	return fmt.Sprintf("ptx: a warp did not end within %d instructions: %v", e.Limit, e.Place)
+}
 
 // Dim3 is the size of a grid or a block, or a place in it.
 type Dim3 struct{ X, Y, Z int }

@@ -182,6 +182,7 @@ func TestLaunchRefused(t *testing.T) {
 		"no grid":    func() error { return k.Launch(Dim3{}, flat(1), 0, good, &device{}) },
 		"parameters": func() error { return k.Launch(flat(1), flat(1), 0, good[1:], &device{}) },
 		"shared":     func() error { return k.Launch(flat(1), flat(1), maxSharedBytes, good, &device{}) },
+		"the shape":  func() error { return k.Check(flat(1), flat(257), 0) },
 	} {
 		var e *LaunchError
 		require.ErrorAs(t, launch(), &e, name)

@@ -7,10 +7,11 @@ import (
 )
 
 const (
-	maxBlockThreads = 1024
-	maxSharedBytes  = 96 << 10  // of a block, more than any device of compute capability 7.5 has
-	maxLocalBytes   = 512 << 10 // of a thread
-	maxParamBytes   = 4096
+	maxBlockThreads   = 1024
+	maxDeclaredShared = 48 << 10  // bytes of a kernel, beside the dynamic ones
+	maxSharedBytes    = 227 << 10 // of a block: the most that any device has
+	maxLocalBytes     = 512 << 10 // of a thread
+	maxParamBytes     = 4096
 
 	maxVariableBytes = 64 << 20 // of a module, less than a device has
 
@@ -21,13 +22,17 @@ const (
 // Launch runs a grid of blocks with sharedBytes of dynamic shared memory. The
 // parameters are packed as [Kernel.Params] says. It returns when all blocks
 // have ended or one has failed: with a [*LaunchError] if nothing ran, an
-// [*AccessError], [*SyncError], [*TrapError] or [*RaceError] else. Blocks run on
-// the calling goroutine in the order of their indices, but see [Kernel.Spread].
+// [*AccessError], [*SyncError], [*TrapError], [*RaceError] or [*StepsError] else.
+// Blocks run on the calling goroutine in the order of their indices, but see
+// [Kernel.Spread].
 // Launches that run at the same time are not ordered by anything here, not by
 // atomics either, so that the race detector sees what they share.
 func (k *Kernel) Launch(grid, block Dim3, sharedBytes int, params []byte, mem Memory) error {
-	if err := k.check(grid, block, sharedBytes, params); err != nil {
+	if err := k.Check(grid, block, sharedBytes); err != nil {
 		return err
+	}
+	if len(params) != k.paramBytes {
+		return &LaunchError{k.Name, fmt.Sprintf("%d bytes of parameters; the kernel takes %d", len(params), k.paramBytes)}
 	}
 	snapshot := mem.Allocations()
 	workers := min(k.workers, grid.count())
@@ -79,7 +84,9 @@ func (k *Kernel) Launch(grid, block Dim3, sharedBytes int, params []byte, mem Me
 	return first
 }
 
-func (k *Kernel) check(grid, block Dim3, sharedBytes int, params []byte) error {
+// Check returns a [*LaunchError] where the kernel takes no such grid and blocks,
+// or a block has not that many bytes of dynamic shared memory.
+func (k *Kernel) Check(grid, block Dim3, sharedBytes int) error {
 	refuse := func(format string, args ...any) error {
 		return &LaunchError{k.Name, fmt.Sprintf(format, args...)}
 	}
@@ -94,8 +101,6 @@ func (k *Kernel) check(grid, block Dim3, sharedBytes int, params []byte) error {
 		return refuse("blocks of %v threads; the kernel requires %v", block, k.reqThreads)
 	case sharedBytes < 0 || k.dynamic+sharedBytes > maxSharedBytes:
 		return refuse("%d bytes of dynamic shared memory beside %d; a block has %d", sharedBytes, k.dynamic, maxSharedBytes)
-	case len(params) != k.paramBytes:
-		return refuse("%d bytes of parameters; the kernel takes %d", len(params), k.paramBytes)
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ type Module struct {
 	data    []byte // .global and .const variables
 	symbols map[string]symbol
 	shared  []sharedVariable
+	// constants is the bytes of the .const variables.
+	constants int
 }
 
 // symbol is a named piece of memory.
@@ -97,6 +99,9 @@ func (m *Module) Global(name string) (variable Allocation, ok bool) {
 	return Allocation{Ptr: s.address, Bytes: m.data[at : at+uint64(s.size)]}, true
 }
 
+// ConstantBytes is the constant memory that the .const variables take.
+func (m *Module) ConstantBytes() int { return m.constants }
+
 // Param is one parameter of a kernel.
 type Param struct {
 	Name                string
@@ -109,7 +114,8 @@ type Kernel struct {
 
 	module  *Module
 	workers int
-	races   bool // are looked for in shared memory
+	races   bool  // are looked for in shared memory
+	steps   int64 // that a warp may run, 0 for any number
 	idle    *sync.Pool
 
 	params     []Param
@@ -120,6 +126,8 @@ type Kernel struct {
 	shared  int // bytes declared
 	dynamic int // where dynamic shared memory begins
 	local   int // bytes a thread
+
+	declared int // registers of 32 bits a thread
 
 	code      []inst
 	registers [numClasses]int // in each file, the temporaries and constants counted
@@ -153,6 +161,10 @@ func (k *Kernel) SharedBytes() int { return k.shared }
 // LocalBytes is the local memory of a thread.
 func (k *Kernel) LocalBytes() int { return k.local }
 
+// Registers estimates the registers of 32 bits that a thread has: those that the
+// text declares, at most 255. A compiler for a device gets by with fewer.
+func (k *Kernel) Registers() int { return min(k.declared, 255) }
+
 // MaxThreads is the most threads that a block may have.
 func (k *Kernel) MaxThreads() int {
 	if k.maxThreads > 0 {
@@ -168,6 +180,17 @@ func (k *Kernel) Spread(n int) *Kernel {
 	}
 	c := *k
 	c.workers = n
+	return &c
+}
+
+// Limit returns the kernel with launches that fail with a [*StepsError] where a
+// warp runs more than n instructions, about: they are counted where it jumps back.
+func (k *Kernel) Limit(n int64) *Kernel {
+	if n < 1 {
+		panic("ptx: Limit to fewer than one instruction")
+	}
+	c := *k
+	c.steps = n
 	return &c
 }
 

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -110,7 +111,7 @@ func (p *parser) parseModule() error {
 		case ".func":
 			err = p.procedure()
 		default:
-			err = p.fail(t, strconv.Quote(t.text)+" is no directive that this package knows")
+			err = p.unknown(t, " is no directive that this package knows")
 		}
 		if err != nil {
 			return err
@@ -243,6 +244,9 @@ func (p *parser) limits() error {
 				return err
 			}
 		default:
+			if slices.Contains(absentDirectives, t.text) {
+				return p.lack(t, t.text)
+			}
 			return nil
 		}
 	}

@@ -69,7 +69,7 @@ func (p *parser) block() error {
 		case t.kind == tokWord && t.text[0] != '.' || t.text == "@":
 			err = p.instruction()
 		default:
-			err = p.fail(t, strconv.Quote(t.text)+" begins no statement that this package knows")
+			err = p.unknown(t, " begins no statement that this package knows")
 		}
 		if err != nil {
 			return err
@@ -163,6 +163,9 @@ func (p *parser) instruction() error {
 	if len(p.f.body) > maxStatements {
 		return p.fail(t, "more than 131,072 instructions in a kernel")
 	}
+	if lacks(name) {
+		return p.lack(t, name)
+	}
 	if name == "call" || name == "call.uni" {
 		return p.call(s)
 	}
@@ -225,6 +228,9 @@ func (p *parser) operand() (operand, error) {
 	}
 	r, ok := p.lookup(name)
 	if !ok {
+		if lacksSpecial(name) {
+			return operand{}, p.lack(t, name)
+		}
 		if name[0] == '%' && !isSpecial(name) {
 			return operand{}, p.fail(t, name+" is neither declared nor a special register that this package has")
 		}

@@ -133,6 +133,9 @@ func (p *parser) place(space string, d declared) error {
 		}
 		m.data = append(m.data, make([]byte, offset+d.size-len(m.data))...)
 		names[d.name] = symbol{m.base + uint64(offset), d.size}
+		if space == ".const" {
+			m.constants = align(m.constants, d.align) + d.size
+		}
 		if p.accept("=") {
 			_, err := p.initializer(m.data[offset:], d)
 			return err

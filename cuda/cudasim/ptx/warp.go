@@ -25,6 +25,7 @@ type warp struct {
 
 	where extent // of the access that runs
 
+	steps  int64 // instructions left, as far as they are counted
 	copies asyncCopies
 	local  []byte // of all lanes, one after another
 	all    uint32 // lanes that have a thread
@@ -92,6 +93,10 @@ func (w *warp) start() {
 	poison(w.local)
 	w.copies.reset()
 	w.live = w.all
+	w.steps = math.MaxInt64
+	if n := w.block.kernel.steps; n > 0 {
+		w.steps = n
+	}
 	w.groups = append(w.groups[:0], group{mask: w.all})
 }
 
@@ -224,6 +229,9 @@ func (w *warp) runGroup(i int) error {
 			}
 			g.pc++
 		case in.flow == flowBranch && mask == g.mask:
+			if w.spent(g.pc, in) {
+				return w.endless(in, mask)
+			}
 			g.pc = int(in.target)
 			if !alone {
 				return nil
@@ -238,6 +246,24 @@ func (w *warp) runGroup(i int) error {
 			return nil
 		}
 	}
+}
+
+// spent counts a branch from pc, with what a loop runs for each time that it jumps
+// back, and reports whether that is more than the warp may.
+//
+//go:norace
+func (w *warp) spent(pc int, in *inst) bool {
+	back := pc - int(in.target)
+	if back < 0 {
+		return false
+	}
+	w.steps -= int64(back) + 1
+	return w.steps < 0
+}
+
+// endless is the error of a warp that jumps back once too often.
+func (w *warp) endless(in *inst, mask uint32) error {
+	return &StepsError{w.place(in.line, lowest(mask)), w.block.kernel.steps}
 }
 
 // flow runs what divides a group or makes it wait; again says that g can go
@@ -256,6 +282,9 @@ func (w *warp) flow(g *group, in *inst, mask uint32) (again bool, err error) {
 		}
 		return rest != 0, nil
 	case in.flow == flowBranch:
+		if w.spent(g.pc, in) {
+			return false, w.endless(in, mask)
+		}
 		g.mask = mask
 		pc := g.pc
 		g.pc = int(in.target)

@@ -21,6 +21,11 @@ func (d *driver) refused(text string) string {
 	return d.name(out)
 }
 
+// attribute asks what the driver says of a kernel.
+func (d *driver) attribute(text, kernel string, number uint64) string {
+	return strconv.Itoa(int(d.must(shim.FunctionGetAttribute, d.load(text, kernel), number, 0, 0)))
+}
+
 // changed launches store with a record that change has spoilt.
 func (d *driver) changed(change func(l *shim.Launch)) string {
 	l := d.record(d.load(program, "store"), d.stream, d.alloc(4096), 1)
@@ -76,6 +81,18 @@ var moduleRows = []row{
 	{"a block of more threads than .maxntid", "refused", func(d *driver) string {
 		return d.name(d.launch(d.load(fixed, "most"), d.stream))
 	}},
+	{"the target that a kernel was written for", "75", func(d *driver) string {
+		return d.attribute(counted, "counted", 5)
+	}},
+	{"the bytes of a kernel's constants", "24", func(d *driver) string {
+		return d.attribute(counted, "counted", 2)
+	}},
+	{"a kernel has registers", "some", func(d *driver) string {
+		if n := d.attribute(counted, "counted", 4); n == "0" {
+			return "none"
+		}
+		return "some"
+	}},
 	{"a global of a module keeps its value", "2", func(d *driver) string {
 		f, p := d.load(counter, "count"), d.alloc(4096)
 		for range 2 {
@@ -110,6 +127,30 @@ var moduleRows = []row{
 		return d.code(shim.FunctionSetAttribute, d.load(program, "store"), 8, 10<<20, 0)
 	}},
 }
+
+// counted has a kernel that reads constants.
+const counted = `.version 7.0
+.target sm_75
+.address_size 64
+
+.const .align 8 .b64 table[3] = {1, 2, 3};
+
+.visible .entry counted(.param .u64 at)
+{
+	.reg .b32 %i;
+	.reg .b64 %p, %n;
+	mov.u32 %i, %tid.x;
+	and.b32 %i, %i, 1;
+	mul.wide.u32 %n, %i, 8;
+	mov.u64 %p, table;
+	add.s64 %p, %p, %n;
+	ld.const.u64 %n, [%p];
+	ld.param.u64 %p, [at];
+	cvta.to.global.u64 %p, %p;
+	st.global.u64 [%p], %n;
+	ret;
+}
+`
 
 // fixed has kernels that do not take a block of 32 threads.
 const fixed = `.version 7.0
