@@ -75,9 +75,9 @@ const (
 	// ErrIndex that names row and class. N = 0 gives NaN, as in PyTorch. Float.
 	//
 	// On a device that works on after Run has returned, Run cannot return that
-	// error: the loss becomes NaN, as does the row of the gradient, and kernels/gpu
-	// has the error for who asks its Fault after synchronising. That holds for
-	// CrossEntropyGrad too.
+	// error: the loss becomes NaN, and kernels/gpu has the error for who asks its
+	// Fault after synchronising. CrossEntropyGrad does the same, with 0 for the
+	// row's gradient, so that a step leaves the weights finite.
 	CrossEntropy
 	// CrossEntropyGrad: Out[0] [N,C] = In[0] * (softmax(logits) - onehot)/N
 	// with In[0] dloss (rank 0), In[1] logits, In[2] classes. The softmax is

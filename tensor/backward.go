@@ -124,7 +124,7 @@ func (t *Tensor) rootOf(upstream *Tensor) error {
 	case t.node != nil && t.node.done:
 		err = t.node.whyDone()
 	case upstream.dev != t.dev:
-		err = fmt.Errorf("%w: upstream is on %s, the tensor on %s", ErrDevice, upstream.dev, t.dev)
+		err = fmt.Errorf("%w: upstream's and the tensor's, %s", ErrDevice, two(upstream.dev, t.dev))
 	case upstream.view.DType != t.view.DType:
 		err = dtypeError("upstream is %v, the tensor %v", upstream.view.DType, t.view.DType)
 	case !upstream.view.SameDims(&t.view):

@@ -27,8 +27,9 @@ type capture struct {
 	seq     map[*Stream]uint64
 	waited  map[[2]*Stream]uint64
 	touched map[*Storage]*recorded
-	order   []*Storage // the keys of touched, in order of first use
-	failed  error      // the first thing that cannot be recorded
+	order   []*Storage     // the keys of touched, in order of first use
+	failed  error          // the first thing that cannot be recorded
+	fresh   []memory.Block // that are to be unpoisoned at the end
 }
 
 // startOf is where a stream stood at the begin of a capture.

@@ -60,6 +60,10 @@ func (st *Storage) unguard() {
 // scope may still hold one.
 func guardScope(s *Scope) runtime.Cleanup { return runtime.AddCleanup(s, (*owned).scatter, s.owned) }
 
+// guardGraph hangs a net under g: when it is dropped, the device may close what
+// is in it.
+func guardGraph(g *Graph) { runtime.AddCleanup(g, (*graph).drop, g.body) }
+
 // scatter hands all storages to the garbage collector. Where the scope was
 // closed there are none.
 func (o *owned) scatter() {

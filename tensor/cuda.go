@@ -52,7 +52,7 @@ func (b *cudaBackend) open(cfg memory.Config) (d *Device, err error) {
 		return nil, err
 	}
 	b.kernels = gpu.New(b.context)
-	return NewDevice(b, cfg)
+	return newDevice(b, cfg)
 }
 
 // Close takes away what the device made beside its memory and its streams.

@@ -76,8 +76,17 @@ func (b *cudaBackend) unstage(block pinned.Block, s cuda.Stream) error {
 	return b.pinned.Free(block.Handle)
 }
 
-// CopyOut waits for the bytes, and so for the work before.
+// CopyOut waits for the bytes, and so for the work before. It also tells what
+// kernels found wrong with the data.
 func (b *cudaBackend) CopyOut(s cuda.Stream, dst []byte, src cuda.DevicePtr) error {
+	if err := b.peek(s, dst, src); err != nil {
+		return err
+	}
+	return b.kernels.Fault()
+}
+
+// peek implements peeker.
+func (b *cudaBackend) peek(s cuda.Stream, dst []byte, src cuda.DevicePtr) error {
 	for len(dst) > 0 {
 		n := min(len(dst), stageSize)
 		if err := b.copyOut(s, dst[:n], src); err != nil {
@@ -85,7 +94,7 @@ func (b *cudaBackend) CopyOut(s cuda.Stream, dst []byte, src cuda.DevicePtr) err
 		}
 		src, dst = src+cuda.DevicePtr(n), dst[n:]
 	}
-	return b.kernels.Fault()
+	return nil
 }
 
 func (b *cudaBackend) copyOut(s cuda.Stream, dst []byte, src cuda.DevicePtr) error {
@@ -97,12 +106,14 @@ func (b *cudaBackend) copyOut(s cuda.Stream, dst []byte, src cuda.DevicePtr) err
 		return err
 	}
 	at := cuda.HostPtr(block.Ptr)
-	if err = b.context.CopyOut(s, at, src, int64(len(dst))); err == nil {
-		if err = b.context.SyncStream(s); err == nil {
-			copy(dst, at.Bytes(int64(len(dst))))
-		}
+	if err := b.context.CopyOut(s, at, src, int64(len(dst))); err != nil {
+		return errors.Join(err, b.pinned.Free(block.Handle))
 	}
-	return errors.Join(err, b.pinned.Free(block.Handle))
+	if err := b.context.SyncStream(s); err != nil { // the copy may be under way
+		return errors.Join(err, b.unstage(block, s))
+	}
+	copy(dst, at.Bytes(int64(len(dst))))
+	return b.pinned.Free(block.Handle)
 }
 
 // short reports whether there is no pinned memory to be had. Copies do without

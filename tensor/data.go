@@ -3,6 +3,8 @@ package tensor
 import (
 	"fmt"
 	"unsafe"
+
+	"tarn/cuda"
 )
 
 // maxSlice is the bytes of the largest slice that Data makes: an expanded tensor
@@ -69,7 +71,10 @@ func bytesOf[T Element](s []T) []byte {
 }
 
 // read copies t's elements to dst on t's stream, for op.
-func (t *Tensor) read(op string, dst []byte) error {
+func (t *Tensor) read(op string, dst []byte) error { return t.readBy(op, dst, t.dev.backend.CopyOut) }
+
+// readBy is read with another way to copy.
+func (t *Tensor) readBy(op string, dst []byte, out func(cuda.Stream, []byte, cuda.DevicePtr) error) error {
 	s := t.dev.streamOf(t.env)
 	dense := t
 	if !t.view.Contiguous() {
@@ -83,7 +88,7 @@ func (t *Tensor) read(op string, dst []byte) error {
 		return nil
 	}
 	err := s.touch(dense, false, func() error {
-		return t.dev.backend.CopyOut(s.id, dst, dense.pointer())
+		return out(s.id, dst, dense.pointer())
 	})
 	if err != nil {
 		return newError(op, err, t)

@@ -77,17 +77,26 @@ type Device struct {
 	// and for writing when the id becomes void.
 	naming  sync.RWMutex
 	capture atomic.Pointer[capture] // the one under way, nil for none
-	poisons bool                    // freed memory is spoilt; see poison.go
-	err     error                   // the device could not be opened; every op on it reports this
+	graphs  openGraphs
+	poisons bool  // freed memory is spoilt; see poison.go
+	err     error // the device could not be opened; every op on it reports this
 }
 
 // NewDevice makes a device of a backend. Its memory comes from a caching
 // allocator with the given configuration. Close gives it back.
 func NewDevice(b Backend, cfg memory.Config) (*Device, error) {
+	d, err := newDevice(b, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("tensor: open %s: %w", b.Upstream().Props().Name, err)
+	}
+	return d, nil
+}
+
+func newDevice(b Backend, cfg memory.Config) (*Device, error) {
 	up := b.Upstream()
 	mem, err := memory.New(up, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("tensor: open %s: %w", up.Props().Name, err)
+		return nil, err
 	}
 	d := &Device{backend: b, name: up.Props().Name, mem: mem, table: b.Kernels(), async: up.Props().Asynchronous,
 		streams: map[*Stream]struct{}{}, poisons: invariants.Enabled}
@@ -106,14 +115,14 @@ func (d *Device) Memory() *memory.Allocator { return d.mem }
 // Synchronize waits until all work queued on the default stream is done.
 func (d *Device) Synchronize() error { return d.stream.Synchronize() }
 
-// Close closes the device's streams and gives its memory back, after the work
-// that is queued. Tensors that are left have no memory any more, which is an
+// Close closes the device's graphs and streams and gives its memory back, after
+// the work that is queued. Tensors that are left have no memory any more, which is an
 // error that counts them.
 func (d *Device) Close() error {
 	if d.err != nil {
 		return nil
 	}
-	errs := []error{d.stream.unmark()}
+	errs := []error{d.graphs.close(), d.stream.unmark()}
 	d.order.Lock()
 	streams := slices.Collect(maps.Keys(d.streams))
 	d.order.Unlock()

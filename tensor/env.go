@@ -122,7 +122,7 @@ func joinDevice(operands []*Tensor) (*Device, error) {
 		case onlyConstants(operands, dev):
 			dev = t.dev
 		default:
-			return nil, fmt.Errorf("%w: %s and %s", ErrDevice, dev.Name(), t.dev.Name())
+			return nil, fmt.Errorf("%w: %s", ErrDevice, two(dev, t.dev))
 		}
 	}
 	return dev, nil
@@ -169,7 +169,7 @@ func (t *Tensor) On(s *Stream) *Tensor {
 	v.stream = s
 	d := t.derive(v)
 	if d.err == nil && s != nil && s.dev != t.dev {
-		d.err = newError("On", fmt.Errorf("%w: a stream of %s for a tensor on %s", ErrDevice, s.dev.Name(), t.dev.Name()), t)
+		d.err = newError("On", fmt.Errorf("%w: the stream's and the tensor's, %s", ErrDevice, two(s.dev, t.dev)), t)
 	}
 	return d
 }

@@ -76,6 +76,14 @@ func newError(op string, err error, operands ...*Tensor) error {
 	return e
 }
 
+// two names two devices, which may share their name.
+func two(a, b *Device) string {
+	if a.name == b.name {
+		return "two devices that are both called " + a.name
+	}
+	return a.name + " and " + b.name
+}
+
 // translate lets users match a kernel's refusals with this package's causes.
 func translate(err error) error {
 	for from, to := range map[error]error{
@@ -89,7 +97,7 @@ func translate(err error) error {
 }
 
 // place is the file and line of the first caller outside of tarn's own
-// library packages; examples and tests count as outside.
+// library packages and of who prints for it; examples and tests count as outside.
 func place() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
@@ -108,7 +116,7 @@ func insideLibrary(f runtime.Frame) bool {
 	if strings.HasSuffix(f.File, "_test.go") {
 		return false
 	}
-	for _, p := range []string{"tarn/tensor.", "tarn/nn.", "tarn/nn/", "runtime."} {
+	for _, p := range []string{"tarn/tensor.", "tarn/nn.", "tarn/nn/", "runtime.", "fmt.", "log."} {
 		if strings.HasPrefix(f.Function, p) {
 			return true
 		}

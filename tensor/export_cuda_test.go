@@ -41,7 +41,7 @@ func Empty(p Place, dt DType, shape ...int) *Tensor { return create("Empty", p, 
 
 // GiveAway ends the graph's claim to its memory, as if it were closed: it is
 // everybody's from then on.
-func (g *Graph) GiveAway() error { return g.pool.Close() }
+func (g *Graph) GiveAway() error { return g.body.pool.Close() }
 
 // Handle returns the allocator's name of the block that t lies in.
 func Handle(t *Tensor) memory.Handle { return t.storage.block.Handle }

@@ -37,3 +37,7 @@ func Dangling(t *Tensor) *Tensor {
 	st.holds.Store(1 << 20)
 	return &Tensor{dev: t.dev, storage: st, env: t.env, view: t.view}
 }
+
+// GraphDropped reports whether the garbage collector has found a graph that is
+// open still.
+func (d *Device) GraphDropped() bool { return d.graphs.dropped.Load() }

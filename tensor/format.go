@@ -22,7 +22,8 @@ const (
 // Format prints t for package fmt as PyTorch does: aligned columns, long dims
 // elided, floats with 4 decimals, as whole numbers where all are whole, in
 // scientific form where their range asks for it. It waits for the work that t
-// depends on, and copies no more than it prints.
+// depends on, and copies no more than it prints. What that work found wrong with
+// its data is left to the next call that returns an error.
 //
 //	%v, %s   the values
 //	%+v      and dtype, shape, device, stream, strides in elements, size in

@@ -3,17 +3,25 @@ package tensor
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"tarn/memory"
 )
 
 // Graph is work that was recorded by [Capture] and is queued as one. Its methods
-// may be called from many goroutines.
-type Graph struct {
+// may be called from many goroutines. Close it: one that is dropped open keeps
+// what it holds until the garbage collector has found it and then a Capture
+// begins or memory runs short. The device's Close closes those that are left.
+type Graph struct{ body *graph }
+
+// graph is what is in a Graph, and lives as long as that is open.
+type graph struct {
 	stream    *Stream
 	pool      *memory.Pool
 	recording Recording
+	dropped   atomic.Bool // its Graph is gone
 
 	mu     sync.Mutex // guards all below
 	uses   []graphUse
@@ -39,8 +47,9 @@ type graphUse struct {
 // the graph keeps until [Graph.Close].
 //
 // f works on s. Other streams that it used in its first run are recorded too,
-// once they wait for s, which ops do by themselves and [Stream.Wait] does for the
-// rest. Nothing else may be queued on these streams while Capture runs.
+// once they wait for s. An op lets its stream wait where an operand is being
+// recorded; one that takes nothing from the recording runs at once, and is not in
+// the graph, unless the stream was told by [Stream.Wait]. Nothing else may be queued on these streams while Capture runs.
 //
 // ErrCapture, with the name of the op, is what cannot be recorded: Item, Data,
 // CopyFrom and all else that goes by the host, an AdamW step whose number the
@@ -67,7 +76,8 @@ func record(s *Stream, f func() error) (*Graph, error) {
 	case s.dev.capture.Load() != nil:
 		return nil, errSecondCapture
 	}
-	if err := errors.Join(s.open(), backend.Load()); err != nil {
+	_, err := s.dev.sweepGraphs()
+	if err := errors.Join(err, s.open(), backend.Load()); err != nil {
 		return nil, err
 	}
 	before := s.dev.starts(nil)
@@ -119,18 +129,23 @@ func (c *capture) run(f func() error) (g *Graph, err error) {
 	ended := false
 	end := func(err error) (*Graph, error) {
 		ended = true
-		err = errors.Join(err, c.join())
+		if failed := c.join(); failed != nil && !errors.Is(err, failed) {
+			err = errors.Join(err, failed)
+		}
 		recording, failed := c.backend.EndCapture(c.origin.id)
 		if err == nil {
 			err = failed // else it is about what is known already
 		}
 		uses := c.uses()
 		err = errors.Join(err, c.close())
-		g := &Graph{stream: c.origin, pool: c.pool, recording: recording, uses: uses}
+		if err == nil {
+			err = c.unpoison()
+		}
+		g := &graph{stream: c.origin, pool: c.pool, recording: recording, uses: uses}
 		if err != nil {
 			return nil, errors.Join(err, g.release())
 		}
-		return g, nil
+		return g.handle(), nil
 	}
 	defer func() {
 		if !ended {
@@ -162,15 +177,16 @@ func (c *capture) close() error {
 // Replay queues the recorded work on the stream that it was captured on, after
 // all that it depends on. It waits for nothing.
 func (g *Graph) Replay() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.replay(); err != nil {
+	defer runtime.KeepAlive(g)
+	if err := g.body.replay(); err != nil {
 		return newError("Replay", err)
 	}
 	return nil
 }
 
-func (g *Graph) replay() error {
+func (g *graph) replay() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.closed {
 		return fmt.Errorf("%w: the graph is closed", ErrReleased)
 	}
@@ -208,12 +224,18 @@ func (g *Graph) replay() error {
 // Close waits for the last Replay and gives back what the graph holds. Tensors
 // that f made stay good. A second Close does nothing.
 func (g *Graph) Close() error {
+	defer runtime.KeepAlive(g)
+	return g.body.close()
+}
+
+func (g *graph) close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil
 	}
 	g.closed = true
+	g.stream.dev.graphs.forget(g)
 	var err error
 	if g.stream.open() == nil { // else its work is done
 		err = g.stream.dev.backend.Synchronize(g.stream.id)
@@ -224,7 +246,7 @@ func (g *Graph) Close() error {
 	return nil
 }
 
-func (g *Graph) release() error {
+func (g *graph) release() error {
 	var errs []error
 	if g.recording != nil {
 		errs = append(errs, g.recording.Close())

@@ -148,7 +148,7 @@ func (b *backward) replace(g **Tensor, got *Tensor) error {
 	case err != nil:
 		return err
 	case got.dev != was.dev:
-		err = fmt.Errorf("%w: it returned a tensor on %s for one on %s", ErrDevice, got.dev, was.dev)
+		err = fmt.Errorf("%w: what it returned and what it was given, %s", ErrDevice, two(got.dev, was.dev))
 	case got.view.DType != was.view.DType:
 		err = dtypeError("it returned %v for %v", got.view.DType, was.view.DType)
 	case !got.view.SameDims(&was.view):

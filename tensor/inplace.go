@@ -54,7 +54,7 @@ func (t *Tensor) change(name string, id kernels.ID, u *Tensor) error {
 		err = dtypeError("%v and %v", t.view.DType, u.view.DType)
 	}
 	if err == nil && j.dev != t.dev {
-		err = fmt.Errorf("%w: a tensor on %s cannot take a value of %s", ErrDevice, t.dev, j.dev)
+		err = fmt.Errorf("%w: the tensor and its new value, %s", ErrDevice, two(t.dev, j.dev))
 	}
 	if err == nil && u.dev != t.dev {
 		if u, err = u.constantOn(j.stream, j.env); err == nil {

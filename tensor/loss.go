@@ -8,7 +8,8 @@ import (
 
 // CrossEntropy returns the mean over rows of the negative log-probability that
 // softmax gives to each row's class. t [N,C] holds logits, classes [N] int64
-// indices in [0,C); one out of range is [ErrIndex] naming row and class. N = 0
+// indices in [0,C); one out of range is [ErrIndex] naming row and class. A device
+// that finds that out later gives NaN, and a gradient of 0 for the row. N = 0
 // gives NaN, as in PyTorch.
 func (t *Tensor) CrossEntropy(classes *Tensor) *Tensor {
 	var c call

@@ -50,14 +50,32 @@ func (st *Storage) poison() error {
 	return b.poison(st.home.id, st.block.Ptr, st.block.Size)
 }
 
-// unpoison makes a new block good. After an error it is given back.
+// unpoison makes a new block good. After an error it is given back. In a capture
+// that would be recorded, and each replay make good what may be somebody else's
+// by then: the end of the capture does it.
 func (s *Stream) unpoison(block memory.Block) error {
 	b, ok := s.dev.backend.(poisoner)
 	if !ok || block.Ptr == 0 {
 		return nil
 	}
+	if c := s.capture.Load(); c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.fresh = append(c.fresh, block)
+		return nil
+	}
 	if err := b.unpoison(s.id, block.Ptr, block.Size); err != nil {
 		return errors.Join(err, s.dev.mem.Free(block.Handle))
+	}
+	return nil
+}
+
+// unpoison makes good what was allocated in the capture, which has ended.
+func (c *capture) unpoison() error {
+	for _, block := range c.fresh {
+		if err := c.dev.backend.(poisoner).unpoison(c.origin.id, block.Ptr, block.Size); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -56,10 +56,15 @@ func (u *deaf) QueryEvent(e cuda.Event) (bool, error) {
 	return u.Upstream.QueryEvent(e)
 }
 
-const (
-	racing     = "TARN_TEST_RACE" // "right" or "wrong", in the process that runs the hazards
-	hazardRuns = 20
-)
+const racing = "TARN_TEST_RACE" // "right" or "wrong", in the process that runs the hazards
+
+// hazardRuns is how often each hazard runs.
+func hazardRuns() int {
+	if testing.Short() {
+		return 5
+	}
+	return 20
+}
 
 // TestRaces has each hazard run with its mistake, which must be reported each
 // time, and without it, which must never be: by the race detector, to which the
@@ -72,8 +77,8 @@ func TestRaces(t *testing.T) {
 		}
 		return
 	}
-	for variant, want := range map[string]int{"right": 0, "wrong": hazardRuns} {
-		again := exec.Command(os.Args[0], "-test.run=^TestRaces$")
+	for variant, want := range map[string]int{"right": 0, "wrong": hazardRuns()} {
+		again := exec.Command(os.Args[0], "-test.run=^TestRaces$", fmt.Sprintf("-test.short=%v", testing.Short()))
 		// Each run is to be reported, though it is like the one before.
 		again.Env = append(os.Environ(), racing+"="+variant,
 			"GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0 exitcode=0 atexit_sleep_ms=0")
@@ -93,7 +98,7 @@ func TestRaces(t *testing.T) {
 
 func (h *hazard) runAll(t *testing.T, variant string) {
 	races, reports := 0, 0
-	for i := range hazardRuns {
+	for i := range hazardRuns() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			before := runtime.RaceErrors()
 			m := newMachine(t, cudasim.Config{Memory: h.memory, Delays: uint64(i)})
@@ -111,7 +116,7 @@ func (h *hazard) runAll(t *testing.T, variant string) {
 			assert.NoError(t, err)
 		})
 	}
-	fmt.Printf("%s: %s: %d of %d runs were reported, %d by the race detector and %d by the device\n", variant, h.name, races+reports, hazardRuns, races, reports)
+	fmt.Printf("%s: %s: %d of %d runs were reported, %d by the race detector and %d by the device\n", variant, h.name, races+reports, hazardRuns(), races, reports)
 }
 
 // run runs the program on a machine of its own.

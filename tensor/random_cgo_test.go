@@ -30,7 +30,7 @@ const randomLen = 1 << 19 // elements: a page of 2 MiB
 func TestRandomPrograms(t *testing.T) {
 	seeds := uint64(4)
 	if testing.Short() {
-		seeds = 2
+		seeds = 1
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -3,6 +3,7 @@ package tensor_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -119,6 +120,7 @@ func TestCaptureRefusesAdamW(t *testing.T) {
 		require.ErrorIs(t, err, tensor.ErrCapture, name)
 		require.ErrorContains(t, err, "AdamW step", name)
 		require.ErrorContains(t, err, c.say, name)
+		require.Equal(t, 1, strings.Count(err.Error(), c.say), "told once")
 	}
 	require.NoError(t, errors.Join(gradients(), a.step()), "the stream goes on")
 }
@@ -213,9 +215,12 @@ func TestFailedStepCountsNothing(t *testing.T) {
 		}
 		d := a.params[0].Device()
 		for i := range 3 {
+			scope := tensor.NewScope()
 			for _, w := range a.params {
+				w := w.In(scope)
 				require.NoError(t, errors.Join(w.ZeroGrad(), w.Mul(w).Sum().Backward()))
 			}
+			require.NoError(t, scope.Close()) // not left to the garbage collector, which live shows
 			if i == at {
 				before, launches := live(d), 0
 				restore := d.ReplaceKernels(func(_ kernels.ID, run func() error) error {
@@ -235,6 +240,11 @@ func TestFailedStepCountsNothing(t *testing.T) {
 		}
 		for _, w := range a.params {
 			values = append(values, data32(t, w.Detach())...)
+			require.NoError(t, w.ZeroGrad())
+		}
+		require.NoError(t, a.steps.Release())
+		for _, w := range slices.Concat(a.params, a.first, a.second) {
+			require.NoError(t, w.Release())
 		}
 		return values
 	}

@@ -139,6 +139,12 @@ func (s *Stream) allocOpen(size int64, tag memory.Tag) (b memory.Block, err erro
 	} else {
 		b, err = s.dev.mem.Alloc(size, s.id, tag)
 	}
+	if err != nil {
+		did, failed := s.dev.sweepGraphs()
+		if err = errors.Join(err, failed); did && failed == nil {
+			b, err = s.dev.mem.Alloc(size, s.id, tag)
+		}
+	}
 	if err == nil && s.dev.poisons {
 		err = s.unpoison(b)
 	}

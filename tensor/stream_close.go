@@ -116,7 +116,11 @@ func (s *Stream) forget() error {
 	// The books take in what the garbage collector found: the queue of that may
 	// name s, and is empty of it afterwards.
 	s.dev.mem.Stats()
-	return errors.Join(s.dev.mem.RetireStream(s.id), s.dev.backend.CloseStream(s.id))
+	err := s.dev.mem.RetireStream(s.id)
+	if err != nil { // a name that stays would be asked for events when it is void
+		err = errors.Join(err, s.dev.mem.RetireStream(s.id))
+	}
+	return errors.Join(err, s.dev.backend.CloseStream(s.id))
 }
 
 // home is the stream that work which belongs to st itself runs on: the one that

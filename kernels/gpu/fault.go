@@ -65,8 +65,8 @@ func (f *fault) free() error {
 // Fault returns what a kernel found wrong with the data that it read: a
 // *kernels.Error wrapping ErrIndex that names row and class; nil if nothing
 // was. It tells the first fault since the last call, and each once. Look after
-// each synchronisation: what is not done yet has not found anything. Results
-// of the op are NaN.
+// each synchronisation: what is not done yet has not found anything. The loss
+// is NaN then, and the row's gradient 0.
 func (k *Kernels) Fault() error {
 	k.fault.lock.Lock()
 	defer k.fault.lock.Unlock()

@@ -122,12 +122,12 @@ INLINE void gradient(T *out, i64 out_row, i64 out_col, f64 per_row, const T *dlo
     i64 cls = l.of(team, i);
     T m;
     T part = 1 / (T)softmax(team, row, l.col_stride, l.cols, m);
-    if (cls < 0) m = (T)__builtin_nanf("");
     T *to = out + (i64)i * out_row;
 #pragma nounroll
     for (u64 c = team.lane; c < l.cols; c += team.step) {
       T p = exponential(row[(i64)c * l.col_stride] - m) * part;
-      to[(i64)c * out_col] = (p - (T)((i64)c == cls ? 1 : 0)) * scale;
+      // No gradient for a row without a class: the weights stay what they were.
+      to[(i64)c * out_col] = cls < 0 ? 0 : (p - (T)((i64)c == cls ? 1 : 0)) * scale;
     }
   }
 }
