@@ -3,6 +3,7 @@
 package gpu
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -145,7 +146,10 @@ func TestPlantedMissingBarrier(t *testing.T) {
 				p := newPlanted(t)
 				p.mostBlocks = 1
 				kernel := p.without(t, c.module, c.prefix, n)
-				require.NoError(t, c.run(p))
+				// An op of two launches may find at the second that the first failed.
+				if err := c.run(p); !errors.Is(err, cuda.ErrDeviceLost) {
+					require.NoError(t, err)
+				}
 				if more = kernel != ""; !more {
 					require.NoError(t, p.context.SyncStream(0), "with all barriers")
 					require.Positive(t, n)
