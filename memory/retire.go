@@ -6,8 +6,8 @@ import "tarn/cuda"
 // after the last work was queued on s, and before it is destroyed. It waits for
 // that work. Blocks of s stay good and are freed as all others are; their memory
 // goes to other streams. If the driver gives a new stream the same handle, that
-// is another stream here, and what a later Free names by it. The error is the upstream's, and nothing has changed
-// then.
+// is another stream here, and what a later Free names by it. The error is the
+// upstream's, and nothing has changed then.
 func (a *Allocator) RetireStream(s cuda.Stream) error {
 	var of []*table
 	for _, t := range a.directory.Load().tables {

@@ -50,6 +50,14 @@ func busy(d *tensor.Device) (err error) {
 // told unless something else could be done, the books are right, no memory is
 // lost, and the same device goes on.
 func TestAnyCallMayFail(t *testing.T) {
+	const calls, unharmed = 140, 30 // nearly all that busy makes, and the most that it can do without
+	anyCallMayFail(t, busy, calls, unharmed)
+}
+
+// anyCallMayFail does work once for each of so many calls, which fails then. All
+// but unharmed of them must be told.
+func anyCallMayFail(t *testing.T, work func(*tensor.Device) error, calls, unharmed int) {
+	t.Helper()
 	// What could not be destroyed is left, so the machine is not closed as others
 	// are.
 	m, err := cudasim.Open(cudasim.Config{Memory: 64 << 20})
@@ -60,12 +68,11 @@ func TestAnyCallMayFail(t *testing.T) {
 	require.NoError(t, err)
 	d, err := tensor.NewCUDA(c, memory.Config{})
 	require.NoError(t, err)
-	require.NoError(t, busy(d))
-	const calls, unharmed = 140, 30 // nearly all that busy makes, and the most that it can do without
+	require.NoError(t, work(d))
 	told := 0
 	for n := 1; n < calls; n++ {
 		m.Fail(cudasim.Fault{N: n, Code: int(cuda.NotSupported)})
-		err := busy(d)
+		err := work(d)
 		require.NoError(t, d.Memory().Check(), "call %d", n)
 		require.Zero(t, live(d), "call %d: %v", n, err)
 		if err != nil {

@@ -6,11 +6,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"tarn/cuda"
-	"tarn/cuda/cudasim"
-	"tarn/memory"
 	"tarn/tensor"
 )
 
@@ -58,29 +53,6 @@ func walks(d *tensor.Device) (err error) {
 // TestAnyCallOfAWalkMayFail: whichever call of the driver fails, once, no
 // memory is lost and the same device goes on.
 func TestAnyCallOfAWalkMayFail(t *testing.T) {
-	m, err := cudasim.Open(cudasim.Config{Memory: 64 << 20})
-	require.NoError(t, err)
-	device, err := m.Library().Device(0)
-	require.NoError(t, err)
-	c, err := device.Open()
-	require.NoError(t, err)
-	d, err := tensor.NewCUDA(c, memory.Config{})
-	require.NoError(t, err)
-	require.NoError(t, walks(d))
 	const calls = 160 // nearly all that walks makes
-	told := 0
-	for n := 1; n < calls; n++ {
-		m.Fail(cudasim.Fault{N: n, Code: int(cuda.NotSupported)})
-		err := walks(d)
-		require.NoError(t, d.Memory().Check(), "call %d", n)
-		require.Zero(t, live(d), "call %d: %v", n, err)
-		if err != nil {
-			told++
-			var call *cuda.Error
-			require.ErrorAs(t, err, &call, "call %d", n)
-		}
-	}
-	require.Greater(t, told, calls/2)
-	require.NoError(t, d.Close())
-	_, _ = c.Close(), m.Close()
+	anyCallMayFail(t, walks, calls, calls/2)
 }
