@@ -201,19 +201,13 @@ func (g *graph) replay() error {
 	if c := s.capture.Load(); c != nil {
 		return fmt.Errorf("%w: a graph in a graph", ErrCapture)
 	}
-	for _, u := range before {
-		if err := s.waitFor(u); err != nil {
-			return err
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.open(); err != nil {
+	launch, err := s.begin(before)
+	if err != nil {
 		return err
 	}
-	s.seq++
+	defer s.mu.Unlock()
 	for _, u := range g.uses {
-		u.storage.record(use{s, s.seq}, u.writes)
+		u.storage.record(launch, u.writes)
 		if u.writes {
 			u.storage.version.Add(1)
 		}

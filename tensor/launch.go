@@ -78,20 +78,11 @@ func (s *Stream) launchOrdered(op *kernels.Op, a *kernels.Args, outs, ins []*Ten
 	for _, t := range outs {
 		before = t.storage.before(s, true, before)
 	}
-	for _, u := range before {
-		if err := s.waitFor(u); err != nil {
-			return err
-		}
-	}
-	// The sequence number, the record and the launch are one step under mu, so
-	// that an event recorded by a stream that waits covers the launch.
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.open(); err != nil {
+	u, err := s.begin(before)
+	if err != nil {
 		return err
 	}
-	s.seq++
-	u := use{s, s.seq}
+	defer s.mu.Unlock()
 	for _, t := range ins {
 		t.storage.record(u, false)
 	}
@@ -99,6 +90,25 @@ func (s *Stream) launchOrdered(op *kernels.Op, a *kernels.Args, outs, ins []*Ten
 		t.storage.record(u, true)
 	}
 	return op.Run(s.queue, a)
+}
+
+// begin makes s wait on the device for the uses before, and returns the use that
+// what the caller queues next is. Without an error mu is held: the sequence
+// number, the record and the launch are one step under it, so that an event
+// recorded by a stream that waits covers the launch.
+func (s *Stream) begin(before []use) (use, error) {
+	for _, u := range before {
+		if err := s.waitFor(u); err != nil {
+			return use{}, err
+		}
+	}
+	s.mu.Lock()
+	if err := s.open(); err != nil {
+		s.mu.Unlock()
+		return use{}, err
+	}
+	s.seq++
+	return use{s, s.seq}, nil
 }
 
 // launchRecorded is launch in a capture.
@@ -129,17 +139,11 @@ func (s *Stream) touch(t *Tensor, writes bool, do func() error) error {
 	if !s.dev.async {
 		return do()
 	}
-	for _, u := range t.storage.before(s, writes, nil) {
-		if err := s.waitFor(u); err != nil {
-			return err
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.open(); err != nil {
+	u, err := s.begin(t.storage.before(s, writes, nil))
+	if err != nil {
 		return err
 	}
-	s.seq++
-	t.storage.record(use{s, s.seq}, writes)
+	defer s.mu.Unlock()
+	t.storage.record(u, writes)
 	return do()
 }
