@@ -13,42 +13,6 @@ var (
 	ErrAttr    = errors.New("attribute out of range")
 )
 
-const (
-	floats   = DTypes(1<<Float32 | 1<<Float64)
-	anyDType = floats | 1<<Int64
-)
-
-// specs holds what can be said of an op without looking at dims. The
-// optimiser steps count their operands per parameter, see checkGroups.
-var specs = [numOps]struct {
-	dtypes   DTypes // that Out[0] may have
-	out, in  int
-	optional int  // further inputs that may be left out
-	inPlace  bool // an output may lie exactly over an input
-}{
-	Fill:             {dtypes: anyDType, out: 1},
-	Copy:             {dtypes: anyDType, out: 1, in: 1, inPlace: true},
-	Add:              {dtypes: anyDType, out: 1, in: 2, inPlace: true},
-	Sub:              {dtypes: anyDType, out: 1, in: 2, inPlace: true},
-	Mul:              {dtypes: anyDType, out: 1, in: 2, inPlace: true},
-	Div:              {dtypes: floats, out: 1, in: 2, inPlace: true},
-	Affine:           {dtypes: floats, out: 1, in: 1, inPlace: true},
-	Exp:              {dtypes: floats, out: 1, in: 1, inPlace: true},
-	Log:              {dtypes: floats, out: 1, in: 1, inPlace: true},
-	Sqrt:             {dtypes: floats, out: 1, in: 1, inPlace: true},
-	ReLU:             {dtypes: floats, out: 1, in: 1, inPlace: true},
-	ReLUGrad:         {dtypes: floats, out: 1, in: 2, inPlace: true},
-	Sum:              {dtypes: floats, out: 1, in: 1},
-	Max:              {dtypes: floats, out: 1, in: 1},
-	MaxGrad:          {dtypes: floats, out: 1, in: 3},
-	ArgMax:           {dtypes: 1 << Int64, out: 1, in: 1},
-	MatMul:           {dtypes: floats, out: 1, in: 2, optional: 1},
-	CrossEntropy:     {dtypes: floats, out: 1, in: 2},
-	CrossEntropyGrad: {dtypes: floats, out: 1, in: 3},
-	SGDStep:          {dtypes: floats},
-	AdamWStep:        {dtypes: floats},
-}
-
 // DTypes returns the element types that Out[0] may have by the specification
 // of id; a device may offer fewer.
 func (id ID) DTypes() DTypes {
@@ -94,8 +58,10 @@ func Check(id ID, dtypes DTypes, a *Args) error {
 	if e := checkDTypes(id, a); e != nil {
 		return e
 	}
-	if e := checkDims(id, a); e != nil {
-		return e
+	if dims := specs[id].dims; dims != nil {
+		if e := dims(id, a); e != nil {
+			return e
+		}
 	}
 	if e := checkAddresses(id, a); e != nil {
 		return e
@@ -186,34 +152,50 @@ func checkOutput(id ID, i int, v *View) *Error {
 }
 
 // checkDTypes looks at the operands after Out[0], whose dtype has been found
-// good.
+// good: all have that one, unless the op's specification says otherwise.
 func checkDTypes(id ID, a *Args) *Error {
+	if types := specs[id].types; types != nil {
+		return types(id, a)
+	}
+	return sameDTypes(id, a, len(a.In))
+}
+
+// sameDTypes demands that the outputs and the first n inputs have the dtype of
+// Out[0].
+func sameDTypes(id ID, a *Args, n int) *Error {
 	d := a.Out[0].DType
-	gradients := len(a.In) - counters(id, a)
 	for i := range a.Out {
 		if a.Out[i].DType != d {
 			return fail(id, ErrDType, "out[%d] is %v, want %v as out[0]", i, a.Out[i].DType, d)
 		}
 	}
-	for i := range a.In {
-		got := a.In[i].DType
-		switch {
-		case id == Copy:
-		case id == ArgMax:
-			if !got.IsFloat() {
-				return fail(id, ErrDType, "in[%d] is %v, want a float type", i, got)
-			}
-		case id == CrossEntropy && i == 1, id == CrossEntropyGrad && i == 2:
-			if got != Int64 {
-				return fail(id, ErrDType, "in[%d], the classes, is %v, want int64", i, got)
-			}
-		case i >= gradients:
-			if got != Int64 {
-				return fail(id, ErrDType, "in[%d], the step, is %v, want int64", i, got)
-			}
-		case got != d:
+	for i := range a.In[:n] {
+		if got := a.In[i].DType; got != d {
 			return fail(id, ErrDType, "in[%d] is %v, want %v as out[0]", i, got, d)
 		}
 	}
 	return nil
+}
+
+// wantDType demands that input i, which the error calls what, is a d.
+func wantDType(id ID, a *Args, i int, what string, d DType) *Error {
+	if got := a.In[i].DType; got != d {
+		return fail(id, ErrDType, "in[%d], %s, is %v, want %v", i, what, got, d)
+	}
+	return nil
+}
+
+// inputsOf returns the rule of an op whose inputs all have one dtype of the
+// set, which the error calls what, whatever that of the output.
+func inputsOf(set DTypes, what string) func(id ID, a *Args) *Error {
+	return func(id ID, a *Args) *Error {
+		for i := range a.In {
+			if got := a.In[i].DType; !set.Has(got) {
+				return fail(id, ErrDType, "in[%d] is %v, want %s", i, got, what)
+			} else if got != a.In[0].DType {
+				return fail(id, ErrDType, "in[%d] is %v, want %v as in[0]", i, got, a.In[0].DType)
+			}
+		}
+		return nil
+	}
 }

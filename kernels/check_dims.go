@@ -1,44 +1,38 @@
 package kernels
 
-// checkDims looks at the dims of the operands against each other and at the
-// scalars that must fit them.
-func checkDims(id ID, a *Args) *Error {
-	switch id {
-	case Copy, Affine, Exp, Log, Sqrt, ReLU, Add, Sub, Mul, Div, ReLUGrad:
-		for i := range a.In {
-			if e := checkSame(id, "in", i, &a.In[i], &a.Out[0]); e != nil {
-				return e
-			}
-		}
-	case Sum:
-		return checkReduced(id, &a.Out[0], &a.In[0])
-	case Max:
-		if e := checkReduced(id, &a.Out[0], &a.In[0]); e != nil {
+// Which dims and scalars go together, for each kind of op.
+
+// checkElements demands that all operands have the dims of the output.
+func checkElements(id ID, a *Args) *Error {
+	for i := range a.In {
+		if e := checkSame(id, "in", i, &a.In[i], &a.Out[0]); e != nil {
 			return e
 		}
-		if a.Out[0].Len() > 0 && a.In[0].Len() == 0 {
-			return fail(id, ErrDims, "in[0] %v has no element to choose for out[0] %v", a.In[0], a.Out[0])
-		}
-	case MaxGrad:
-		if e := checkSame(id, "in", 1, &a.In[1], &a.Out[0]); e != nil {
-			return e
-		}
-		if e := checkReduced(id, &a.In[2], &a.In[1]); e != nil {
-			return e
-		}
-		return checkSame(id, "in", 0, &a.In[0], &a.In[2])
-	case ArgMax:
-		return checkArgMax(a)
-	case MatMul:
-		return checkMatMul(a)
-	case CrossEntropy:
-		return checkCrossEntropy(a)
-	case CrossEntropyGrad:
-		return checkCrossEntropyGrad(a)
-	case SGDStep, AdamWStep:
-		return checkGroups(id, a)
 	}
 	return nil
+}
+
+func checkReduction(id ID, a *Args) *Error { return checkReduced(id, &a.Out[0], &a.In[0]) }
+
+// checkChoice is checkReduction of an op that nothing is no result of.
+func checkChoice(id ID, a *Args) *Error {
+	if e := checkReduction(id, a); e != nil {
+		return e
+	}
+	if a.Out[0].Len() > 0 && a.In[0].Len() == 0 {
+		return fail(id, ErrDims, "in[0] %v has no element to choose for out[0] %v", a.In[0], a.Out[0])
+	}
+	return nil
+}
+
+func checkMaxGrad(id ID, a *Args) *Error {
+	if e := checkSame(id, "in", 1, &a.In[1], &a.Out[0]); e != nil {
+		return e
+	}
+	if e := checkReduced(id, &a.In[2], &a.In[1]); e != nil {
+		return e
+	}
+	return checkSame(id, "in", 0, &a.In[0], &a.In[2])
 }
 
 func checkSame(id ID, role string, i int, v, want *View) *Error {
@@ -61,62 +55,62 @@ func checkReduced(id ID, small, big *View) *Error {
 	return nil
 }
 
-func checkArgMax(a *Args) *Error {
+func checkArgMax(id ID, a *Args) *Error {
 	out, in, axis := &a.Out[0], &a.In[0], a.Attr.Axis
 	if axis < 0 || axis >= int(in.Rank) {
-		return fail(ArgMax, ErrAttr, "axis %d of in[0] %v", axis, *in)
+		return fail(id, ErrAttr, "axis %d of in[0] %v", axis, *in)
 	}
 	ok := out.Rank == in.Rank
 	for d := 0; ok && d < int(in.Rank); d++ {
 		ok = out.Dims[d] == in.Dims[d] && d != axis || out.Dims[d] == 1 && d == axis
 	}
 	if !ok {
-		return fail(ArgMax, ErrDims, "out[0] %v is not in[0] %v with 1 at axis %d", *out, *in, axis)
+		return fail(id, ErrDims, "out[0] %v is not in[0] %v with 1 at axis %d", *out, *in, axis)
 	}
 	if out.Len() > 0 && in.Dims[axis] == 0 {
-		return fail(ArgMax, ErrDims, "in[0] %v has no element to choose along axis %d", *in, axis)
+		return fail(id, ErrDims, "in[0] %v has no element to choose along axis %d", *in, axis)
 	}
 	return nil
 }
 
-func checkMatMul(a *Args) *Error {
+func checkMatMul(id ID, a *Args) *Error {
 	out, x, y := &a.Out[0], &a.In[0], &a.In[1]
 	if out.Rank != 2 || x.Rank != 2 || y.Rank != 2 ||
 		x.Dims[1] != y.Dims[0] || out.Dims[0] != x.Dims[0] || out.Dims[1] != y.Dims[1] {
-		return fail(MatMul, ErrDims, "in[0] %v times in[1] %v into out[0] %v", *x, *y, *out)
+		return fail(id, ErrDims, "in[0] %v times in[1] %v into out[0] %v", *x, *y, *out)
 	}
 	if a.Attr.Activation > Rectify {
-		return fail(MatMul, ErrAttr, "activation %d is unknown", a.Attr.Activation)
+		return fail(id, ErrAttr, "activation %d is unknown", a.Attr.Activation)
 	}
 	if len(a.In) == 3 {
-		if e := checkSame(MatMul, "in", 2, &a.In[2], out); e != nil {
+		if e := checkSame(id, "in", 2, &a.In[2], out); e != nil {
 			return e
 		}
 	}
 	if a.Attr.Accumulate && (len(a.In) == 3 || a.Attr.Activation != Identity) {
-		return fail(MatMul, ErrAttr, "accumulate into out[0] %v goes with neither bias nor activation", *out)
+		return fail(id, ErrAttr, "accumulate into out[0] %v goes with neither bias nor activation", *out)
 	}
 	return nil
 }
 
-func checkCrossEntropy(a *Args) *Error {
+func checkCrossEntropy(id ID, a *Args) *Error {
 	loss, logits, classes := &a.Out[0], &a.In[0], &a.In[1]
 	if loss.Rank != 0 || logits.Rank != 2 || !isRow(classes, logits) {
-		return fail(CrossEntropy, ErrDims,
+		return fail(id, ErrDims,
 			"logits in[0] %v, classes in[1] %v, loss out[0] %v; want [N C], [N], []",
 			*logits, *classes, *loss)
 	}
 	return nil
 }
 
-func checkCrossEntropyGrad(a *Args) *Error {
+func checkCrossEntropyGrad(id ID, a *Args) *Error {
 	dloss, logits, classes := &a.In[0], &a.In[1], &a.In[2]
 	if dloss.Rank != 0 || logits.Rank != 2 || !isRow(classes, logits) {
-		return fail(CrossEntropyGrad, ErrDims,
+		return fail(id, ErrDims,
 			"dloss in[0] %v, logits in[1] %v, classes in[2] %v; want [], [N C], [N]",
 			*dloss, *logits, *classes)
 	}
-	return checkSame(CrossEntropyGrad, "out", 0, &a.Out[0], logits)
+	return checkSame(id, "out", 0, &a.Out[0], logits)
 }
 
 // isRow reports whether v has one element for each row of the matrix m.

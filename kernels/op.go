@@ -8,23 +8,30 @@ import (
 )
 
 // ID names an op. The comment at each ID is its specification, which all
-// bodies (ref, cpu, gpu) follow. "Float" means Float32 or Float64. All
-// operands of an op have the dtype of Out[0] unless said otherwise. Operands
-// may have any strides; an input dim that is broadcast has stride 0. An output
-// never has stride 0 on a dim larger than 1 and does not overlap an input,
-// except that an elementwise op may write over an input with the same dims and
-// strides. An empty output is no error, and nothing is written.
+// bodies (ref, cpu, gpu) follow. "Float" means the four floating-point types,
+// "Int" the three integer types, "Number" both; Bool is apart. All operands of
+// an op have the dtype of Out[0] unless said otherwise. Operands may have any
+// strides; an input dim that is broadcast has stride 0. An output never has
+// stride 0 on a dim larger than 1 and does not overlap an input, except that an
+// elementwise op may write over an input with the same dims and strides. An
+// empty output is no error, and nothing is written.
+//
+// Results of Float16 and BFloat16 are those of float32, rounded once at the
+// end: half types are for storing, not for computing.
 type ID uint8
 
 const (
 	// Fill sets every element of Out[0] to Attr.Alpha. Any dtype.
 	Fill ID = iota
-	// Copy writes In[0] to Out[0], same dims, converting the dtype: to int64
-	// by truncation, to float32 by rounding to nearest even. Any dtypes.
+	// Copy writes In[0] to Out[0], same dims, converting the dtype. A float
+	// becomes an integer by truncation to int64, of which the low bits are kept:
+	// beyond int64, and for NaN, the result has no meaning. To a smaller float it
+	// is rounded to nearest even, from float64 to a half by way of float32. Bool
+	// is whether the element is not 0, NaN included. Any dtypes.
 	Copy
 
-	// Add, Sub, Mul: Out[0] = In[0] op In[1], same dims. Any dtype; int64
-	// wraps.
+	// Add, Sub, Mul: Out[0] = In[0] op In[1], same dims. Any dtype; integers
+	// wrap. For Bool Add is or, Mul is and; Sub has no Bool.
 	Add
 	Sub
 	Mul
@@ -41,6 +48,101 @@ const (
 	// ReLUGrad: Out[0] = In[0] where In[1], ReLU's result, is > 0 or NaN, else
 	// 0. Float.
 	ReLUGrad
+
+	// Neg, Abs, Sign: -x, |x| and -1, 0 or 1; integers wrap; Sign of NaN is NaN,
+	// of -0 is -0 or 0. Number.
+	Neg
+	Abs
+	Sign
+	// Floor, Ceil, Trunc; Round to nearest even. Float.
+	Floor
+	Ceil
+	Trunc
+	Round
+	// Reciprocal: 1/x by IEEE. Float.
+	Reciprocal
+	// Rsqrt: 1/sqrt(x) within 2 ulp; Inf at 0, NaN below. Float.
+	Rsqrt
+	// Expm1: exp(x)-1; Log1p: log(1+x); relative error within 4 ulp, also where
+	// the result is small. Float.
+	Expm1
+	Log1p
+	// Sin, Cos: within 4 ulp for |x| up to 2^20, and within 1e-5 of the value's
+	// size in float32, 1e-13 in float64, for larger x; NaN for Inf. Float.
+	Sin
+	Cos
+	// Tanh, Sigmoid, Erf: within 4 ulp; SiLU: x*Sigmoid(x). Float.
+	Tanh
+	Sigmoid
+	Erf
+	SiLU
+	// GELU: x/2*(1+erf(x/sqrt(2))); GELUTanh: with tanh(sqrt(2/pi)*(x +
+	// 0.044715 x^3)) for erf. Errors are relative to the larger of the result
+	// and x*1e-2, since the sum cancels for x < 0. Float.
+	GELU
+	GELUTanh
+	// LeakyReLU: x < 0 gives Attr.Alpha*x, all else itself. Float.
+	LeakyReLU
+	// ELU: x < 0 gives Attr.Alpha*expm1(x), all else itself. Float.
+	ELU
+	// Softplus: log(1+exp(b*x))/b with b = Attr.Alpha; x itself where b*x >
+	// Attr.Beta. Float.
+	Softplus
+	// PowScalar: x to the power of Attr.Alpha, as by C's pow; within 8 ulp of
+	// the result. Float.
+	PowScalar
+	// Clamp: the nearest of [Attr.Alpha, Attr.Beta], in the element type; Beta
+	// where Alpha is the larger; NaN stays. Number.
+	Clamp
+
+	// The gradients of the above: Out[0] = In[0] * f'. In[1] is the result of
+	// the op for TanhGrad and SigmoidGrad, and the op's input for the others.
+	// ClampGrad is In[0] where Alpha <= x <= Beta or x is NaN, else 0. Float.
+	TanhGrad
+	SigmoidGrad
+	SiLUGrad
+	GELUGrad
+	GELUTanhGrad
+	LeakyReLUGrad
+	ELUGrad
+	SoftplusGrad
+	ClampGrad
+
+	// Pow: In[0] to the power of In[1], as by C's pow, within 8 ulp. Of integers
+	// it wraps; a negative power is 0, but for the bases 1 and -1, as in PyTorch.
+	// Number.
+	Pow
+	// Maximum, Minimum: NaN if one is NaN. Number.
+	Maximum
+	Minimum
+	// FloorDivide: the quotient rounded down; Remainder: In[0] less that times
+	// In[1], of the sign of In[1]. Floats as by Python's // and %; integers
+	// divided by 0 give a quotient of -1 (of all bits set) and In[0] as the
+	// remainder, where PyTorch fails on the CPU and has no rule on the GPU.
+	// Number.
+	FloorDivide
+	Remainder
+	// And, Or, Xor: bit by bit. Int or Bool.
+	And
+	Or
+	Xor
+
+	// Equal and the like: Out[0] Bool = In[0] op In[1]; NaN is equal to nothing.
+	// Inputs any dtype, both the same.
+	Equal
+	NotEqual
+	Less
+	LessEqual
+	Greater
+	GreaterEqual
+	// IsNaN, IsInf: Out[0] Bool; In[0] Float.
+	IsNaN
+	IsInf
+	// Not: Out[0] Bool = (In[0] == 0). In[0] any dtype.
+	Not
+
+	// Where: Out[0] = In[1] where In[0], a Bool, is true, else In[2]. Any dtype.
+	Where
 
 	// Sum adds up In[0] over the dims that are 1 in Out[0] and larger in
 	// In[0] (same rank), times Attr.Alpha; with Attr.Accumulate it adds to
@@ -102,17 +204,11 @@ const (
 // NumOps is the number of ops: IDs are 0 to NumOps-1.
 const NumOps = int(numOps)
 
-var names = [numOps]string{
-	"fill", "copy", "add", "sub", "mul", "div", "affine", "exp", "log", "sqrt",
-	"relu", "relu_grad", "sum", "max", "max_grad", "argmax", "matmul",
-	"cross_entropy", "cross_entropy_grad", "sgd_step", "adamw_step",
-}
-
 func (id ID) String() string {
 	if id >= numOps {
 		return fmt.Sprintf("ID(%d)", uint8(id))
 	}
-	return names[id]
+	return specs[id].name
 }
 
 // Queue is where an op runs: a stream of a device, or the CPU, whose work is

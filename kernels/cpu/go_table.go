@@ -10,14 +10,18 @@ type bodies struct {
 	workspace     func(*kernels.Args) int64 // nil for none
 }
 
+// have are the element types that there are bodies for.
+const have = kernels.Wides | 1<<kernels.Int64
+
 // goTable returns a new table of the plain Go bodies.
 func goTable() *kernels.Table {
 	t := new(kernels.Table)
 	add := func(id kernels.ID, b bodies) {
-		op := &kernels.Op{ID: id, DTypes: id.DTypes(), Run: b.run(id)}
+		dtypes := id.DTypes() & have
+		op := &kernels.Op{ID: id, DTypes: dtypes, Run: b.run(id)}
 		if b.workspace != nil {
 			op.Workspace = func(a *kernels.Args) int64 {
-				if kernels.Check(id, id.DTypes(), a) != nil {
+				if kernels.Check(id, dtypes, a) != nil {
 					return 0 // Run says what is wrong
 				}
 				return b.workspace(a)
@@ -49,7 +53,7 @@ func goTable() *kernels.Table {
 // run returns the Run of id: check, then the body for the dtype.
 func (b bodies) run(id kernels.ID) func(kernels.Queue, *kernels.Args) error {
 	return func(_ kernels.Queue, a *kernels.Args) error {
-		if err := kernels.Check(id, id.DTypes(), a); err != nil {
+		if err := kernels.Check(id, id.DTypes()&have, a); err != nil {
 			return err
 		}
 		if b.workspace != nil && a.Work.Ptr == 0 && b.workspace(a) > 0 {

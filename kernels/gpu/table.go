@@ -41,15 +41,21 @@ var bodies = [kernels.NumOps]body{
 	kernels.MatMul:    {run: (*Kernels).matMul, workspace: (*Kernels).matMulWorkspace},
 }
 
+// have are the element types that there are kernels for.
+const have = kernels.Wides | 1<<kernels.Int64
+
 func (k *Kernels) makeTable() kernels.Table {
 	var t kernels.Table
 	for id := range kernels.ID(kernels.NumOps) {
 		b := &bodies[id]
-		op := &kernels.Op{ID: id, DTypes: id.DTypes()}
+		if b.run == nil {
+			continue
+		}
+		op := &kernels.Op{ID: id, DTypes: id.DTypes() & have}
 		op.Run = func(q kernels.Queue, a *kernels.Args) error { return k.run(id, b, q, a) }
 		if b.workspace != nil {
 			op.Workspace = func(a *kernels.Args) int64 {
-				if kernels.Check(id, id.DTypes(), a) != nil || a.Out[0].Len() == 0 {
+				if kernels.Check(id, id.DTypes()&have, a) != nil || a.Out[0].Len() == 0 {
 					return 0 // Run says what is wrong, or does nothing
 				}
 				return b.workspace(k, a)
@@ -61,7 +67,7 @@ func (k *Kernels) makeTable() kernels.Table {
 }
 
 func (k *Kernels) run(id kernels.ID, b *body, q kernels.Queue, a *kernels.Args) error {
-	if err := kernels.Check(id, id.DTypes(), a); err != nil {
+	if err := kernels.Check(id, id.DTypes()&have, a); err != nil {
 		return err
 	}
 	if id != kernels.SGDStep && id != kernels.AdamWStep && a.Out[0].Len() == 0 {

@@ -1,0 +1,144 @@
+package kernels
+
+// spec is what can be said of an op without looking at data; Check reads it.
+type spec struct {
+	name     string
+	dtypes   DTypes // that Out[0] may have
+	out, in  int
+	optional int  // further inputs that may be left out
+	inPlace  bool // an output may lie exactly over an input
+	// types looks at the dtypes of the operands; nil: all are that of Out[0].
+	types func(id ID, a *Args) *Error
+	dims  func(id ID, a *Args) *Error // and at the scalars; nil: any
+}
+
+// unary and binary are the specs of an elementwise op of one or two inputs.
+func unary(name string, dtypes DTypes) spec {
+	return spec{name: name, dtypes: dtypes, out: 1, in: 1, inPlace: true, dims: checkElements}
+}
+
+func binary(name string, dtypes DTypes) spec {
+	return spec{name: name, dtypes: dtypes, out: 1, in: 2, inPlace: true, dims: checkElements}
+}
+
+// test is the spec of an elementwise op that tells of its inputs, all of one
+// dtype of a set, whether something is so.
+func test(name string, in int, set DTypes, what string) spec {
+	return spec{name: name, dtypes: 1 << Bool, out: 1, in: in, inPlace: true, types: inputsOf(set, what), dims: checkElements}
+}
+
+// The optimiser steps count their operands per parameter, see checkGroups.
+var specs = [numOps]spec{
+	Fill:     {name: "fill", dtypes: AnyDType, out: 1},
+	Copy:     {name: "copy", dtypes: AnyDType, out: 1, in: 1, inPlace: true, types: anyTypes, dims: checkElements},
+	Add:      binary("add", AnyDType),
+	Sub:      binary("sub", Numbers),
+	Mul:      binary("mul", AnyDType),
+	Div:      binary("div", Floats),
+	Affine:   unary("affine", Floats),
+	Exp:      unary("exp", Floats),
+	Log:      unary("log", Floats),
+	Sqrt:     unary("sqrt", Floats),
+	ReLU:     unary("relu", Floats),
+	ReLUGrad: binary("relu_grad", Floats),
+
+	Neg:        unary("neg", Numbers),
+	Abs:        unary("abs", Numbers),
+	Sign:       unary("sign", Numbers),
+	Floor:      unary("floor", Floats),
+	Ceil:       unary("ceil", Floats),
+	Trunc:      unary("trunc", Floats),
+	Round:      unary("round", Floats),
+	Reciprocal: unary("reciprocal", Floats),
+	Rsqrt:      unary("rsqrt", Floats),
+	Expm1:      unary("expm1", Floats),
+	Log1p:      unary("log1p", Floats),
+	Sin:        unary("sin", Floats),
+	Cos:        unary("cos", Floats),
+	Tanh:       unary("tanh", Floats),
+	Sigmoid:    unary("sigmoid", Floats),
+	Erf:        unary("erf", Floats),
+	SiLU:       unary("silu", Floats),
+	GELU:       unary("gelu", Floats),
+	GELUTanh:   unary("gelu_tanh", Floats),
+	LeakyReLU:  unary("leaky_relu", Floats),
+	ELU:        unary("elu", Floats),
+	Softplus:   unary("softplus", Floats),
+	PowScalar:  unary("pow_scalar", Floats),
+	Clamp:      unary("clamp", Numbers),
+
+	TanhGrad:      binary("tanh_grad", Floats),
+	SigmoidGrad:   binary("sigmoid_grad", Floats),
+	SiLUGrad:      binary("silu_grad", Floats),
+	GELUGrad:      binary("gelu_grad", Floats),
+	GELUTanhGrad:  binary("gelu_tanh_grad", Floats),
+	LeakyReLUGrad: binary("leaky_relu_grad", Floats),
+	ELUGrad:       binary("elu_grad", Floats),
+	SoftplusGrad:  binary("softplus_grad", Floats),
+	ClampGrad:     binary("clamp_grad", Floats),
+
+	Pow:         binary("pow", Numbers),
+	Maximum:     binary("maximum", Numbers),
+	Minimum:     binary("minimum", Numbers),
+	FloorDivide: binary("floor_divide", Numbers),
+	Remainder:   binary("remainder", Numbers),
+	And:         binary("and", Ints|1<<Bool),
+	Or:          binary("or", Ints|1<<Bool),
+	Xor:         binary("xor", Ints|1<<Bool),
+
+	Equal:        test("equal", 2, AnyDType, "an element type"),
+	NotEqual:     test("not_equal", 2, AnyDType, "an element type"),
+	Less:         test("less", 2, AnyDType, "an element type"),
+	LessEqual:    test("less_equal", 2, AnyDType, "an element type"),
+	Greater:      test("greater", 2, AnyDType, "an element type"),
+	GreaterEqual: test("greater_equal", 2, AnyDType, "an element type"),
+	IsNaN:        test("is_nan", 1, Floats, "a float type"),
+	IsInf:        test("is_inf", 1, Floats, "a float type"),
+	Not:          test("not", 1, AnyDType, "an element type"),
+
+	Where: {name: "where", dtypes: AnyDType, out: 1, in: 3, inPlace: true, types: whereTypes, dims: checkElements},
+
+	Sum:     {name: "sum", dtypes: Floats, out: 1, in: 1, dims: checkReduction},
+	Max:     {name: "max", dtypes: Floats, out: 1, in: 1, dims: checkChoice},
+	MaxGrad: {name: "max_grad", dtypes: Floats, out: 1, in: 3, dims: checkMaxGrad},
+	ArgMax:  {name: "argmax", dtypes: 1 << Int64, out: 1, in: 1, types: inputsOf(Floats, "a float type"), dims: checkArgMax},
+
+	MatMul:           {name: "matmul", dtypes: Floats, out: 1, in: 2, optional: 1, dims: checkMatMul},
+	CrossEntropy:     {name: "cross_entropy", dtypes: Floats, out: 1, in: 2, types: classesAt(1), dims: checkCrossEntropy},
+	CrossEntropyGrad: {name: "cross_entropy_grad", dtypes: Floats, out: 1, in: 3, types: classesAt(2), dims: checkCrossEntropyGrad},
+
+	SGDStep:   {name: "sgd_step", dtypes: Wides, dims: checkGroups},
+	AdamWStep: {name: "adamw_step", dtypes: Wides, types: stepTypes, dims: checkGroups},
+}
+
+func anyTypes(ID, *Args) *Error { return nil }
+
+func whereTypes(id ID, a *Args) *Error {
+	if e := wantDType(id, a, 0, "the condition", Bool); e != nil {
+		return e
+	}
+	for i := range a.In[1:] {
+		if got, d := a.In[1+i].DType, a.Out[0].DType; got != d {
+			return fail(id, ErrDType, "in[%d] is %v, want %v as out[0]", 1+i, got, d)
+		}
+	}
+	return nil
+}
+
+// classesAt returns the rule of a loss whose input i holds class indices.
+func classesAt(n int) func(id ID, a *Args) *Error {
+	return func(id ID, a *Args) *Error {
+		if e := sameDTypes(id, a, n); e != nil {
+			return e
+		}
+		return wantDType(id, a, n, "the classes", Int64)
+	}
+}
+
+func stepTypes(id ID, a *Args) *Error {
+	gradients := len(a.In) - counters(id, a)
+	if e := sameDTypes(id, a, gradients); e != nil || gradients == len(a.In) {
+		return e
+	}
+	return wantDType(id, a, gradients, "the step", Int64)
+}
