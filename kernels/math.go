@@ -27,3 +27,105 @@ func LogFloat(x float64) float64 {
 func BiasCorrection(beta float64, step int64) float64 {
 	return -math.Expm1(float64(step) * math.Log(beta))
 }
+
+// SigmoidFloat returns 1/(1+e^-x).
+func SigmoidFloat(x float64) float64 {
+	if x < 0 { // e^-x may overflow where e^x still has digits
+		e := ExpFloat(x)
+		return e / (1 + e)
+	}
+	return 1 / (1 + ExpFloat(-x))
+}
+
+// RemainderFloat returns x less the multiple of y that leaves a rest of y's
+// sign, exactly but for one rounding.
+func RemainderFloat(x, y float64) float64 {
+	r := math.Mod(x, y)
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return r
+}
+
+// FloorDivideFloat returns x/y rounded down, of which RemainderFloat is the
+// rest; x/y itself where y is 0.
+func FloorDivideFloat(x, y float64) float64 {
+	if y == 0 {
+		return x / y
+	}
+	r := math.Mod(x, y)
+	q := (x - r) / y
+	if r != 0 && (r < 0) != (y < 0) {
+		q--
+	}
+	if q == 0 {
+		return math.Copysign(0, x/y)
+	}
+	return math.RoundToEven(q) // whole but for the rounding of the division
+}
+
+// FloorDivideInt returns x/y rounded down, -1 where y is 0.
+func FloorDivideInt(x, y int64) int64 {
+	if y == 0 {
+		return -1
+	}
+	q := x / y
+	if x%y != 0 && (x < 0) != (y < 0) {
+		q--
+	}
+	return q
+}
+
+// RemainderInt returns what FloorDivideInt leaves of x, x itself where y is 0.
+func RemainderInt(x, y int64) int64 {
+	if y == 0 {
+		return x
+	}
+	r := x % y
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return r
+}
+
+// PowInt returns x to the power of y by squaring, wrapped to 64 bits; for a
+// negative y what is left of the fraction: 0, but for the bases 1 and -1.
+func PowInt(x, y int64) int64 {
+	if y < 0 {
+		switch {
+		case x == 1:
+			return 1
+		case x == -1:
+			return 1 - 2*(y&1)
+		}
+		return 0
+	}
+	p := int64(1)
+	for ; y > 0; y >>= 1 {
+		if y&1 == 1 {
+			p *= x
+		}
+		x *= x
+	}
+	return p
+}
+
+// WholeBounds returns the least and the largest integer from lo to hi, each
+// within int64.
+func WholeBounds(lo, hi float64) (int64, int64) {
+	least := int64(math.MinInt64)
+	if lo >= math.MinInt64 {
+		least = saturated(math.Ceil(lo))
+	}
+	return least, saturated(math.Floor(hi))
+}
+
+func saturated(x float64) int64 {
+	switch {
+	case x >= math.MaxInt64:
+		return math.MaxInt64
+	case x > math.MinInt64:
+		return int64(x)
+	}
+	return math.MinInt64
+}

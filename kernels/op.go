@@ -49,8 +49,8 @@ const (
 	// 0. Float.
 	ReLUGrad
 
-	// Neg, Abs, Sign: -x, |x| and -1, 0 or 1; integers wrap; Sign of NaN is NaN,
-	// of -0 is -0 or 0. Number.
+	// Neg, Abs, Sign: -x, |x| and -1, 0 or 1; integers wrap; Sign of NaN is 0, as
+	// in PyTorch. Number.
 	Neg
 	Abs
 	Sign
@@ -61,7 +61,8 @@ const (
 	Round
 	// Reciprocal: 1/x by IEEE. Float.
 	Reciprocal
-	// Rsqrt: 1/sqrt(x) within 2 ulp; Inf at 0, NaN below. Float.
+	// Rsqrt: 1/sqrt(x) within 2 ulp; Inf of its sign at 0 and -0, NaN below.
+	// Float.
 	Rsqrt
 	// Expm1: exp(x)-1; Log1p: log(1+x); relative error within 4 ulp, also where
 	// the result is small. Float.
@@ -81,9 +82,9 @@ const (
 	// and x*1e-2, since the sum cancels for x < 0. Float.
 	GELU
 	GELUTanh
-	// LeakyReLU: x < 0 gives Attr.Alpha*x, all else itself. Float.
+	// LeakyReLU: x > 0 gives itself, all else Attr.Alpha*x. Float.
 	LeakyReLU
-	// ELU: x < 0 gives Attr.Alpha*expm1(x), all else itself. Float.
+	// ELU: x <= 0 gives Attr.Alpha*expm1(x), all else itself. Float.
 	ELU
 	// Softplus: log(1+exp(b*x))/b with b = Attr.Alpha; x itself where b*x >
 	// Attr.Beta. Float.
@@ -97,7 +98,10 @@ const (
 
 	// The gradients of the above: Out[0] = In[0] * f'. In[1] is the result of
 	// the op for TanhGrad and SigmoidGrad, and the op's input for the others.
-	// ClampGrad is In[0] where Alpha <= x <= Beta or x is NaN, else 0. Float.
+	// Errors are relative to In[0] times the larger of f' and 1e-2. At the kinks,
+	// as in PyTorch: LeakyReLUGrad is In[0] for x > 0, else Alpha*In[0];
+	// ELUGrad is Alpha*exp(x)*In[0] for x <= 0, else In[0]; ClampGrad is In[0] for
+	// Alpha < x < Beta, else 0. Float.
 	TanhGrad
 	SigmoidGrad
 	SiLUGrad

@@ -30,7 +30,7 @@ func shifted(logits *kernels.View, i int64) (m, sum float64) {
 	return m, sum
 }
 
-func crossEntropy[T float](a *kernels.Args) error {
+func crossEntropy(a *kernels.Args) error {
 	loss, logits, classes := &a.Out[0], &a.In[0], &a.In[1]
 	if err := checkClasses(kernels.CrossEntropy, logits, classes); err != nil {
 		return err
@@ -41,11 +41,11 @@ func crossEntropy[T float](a *kernels.Args) error {
 		m, sum := shifted(logits, i)
 		total += math.Log(sum) - (value(logits, i, *at[int64](classes, i)) - m)
 	}
-	*at[T](loss) = T(total / float64(n))
+	set(loss, total/float64(n))
 	return nil
 }
 
-func crossEntropyGrad[T float](a *kernels.Args) error {
+func crossEntropyGrad(a *kernels.Args) error {
 	out, dloss, logits, classes := &a.Out[0], &a.In[0], &a.In[1], &a.In[2]
 	if err := checkClasses(kernels.CrossEntropyGrad, logits, classes); err != nil {
 		return err
@@ -58,7 +58,7 @@ func crossEntropyGrad[T float](a *kernels.Args) error {
 			if j == *at[int64](classes, i) {
 				p--
 			}
-			*at[T](out, i, j) = T(value(dloss) * p / float64(n))
+			set(out, value(dloss)*p/float64(n), i, j)
 		}
 	}
 	return nil

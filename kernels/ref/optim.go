@@ -6,7 +6,7 @@ import (
 	"tarn/kernels"
 )
 
-func sgdStep[T float](a *kernels.Args) error {
+func sgdStep(a *kernels.Args) error {
 	h := a.Attr.SGD
 	for n := range a.In {
 		grad := &a.In[n]
@@ -24,20 +24,20 @@ func sgdStep[T float](a *kernels.Args) error {
 				if !h.First {
 					b = h.Momentum*value(buffer, i...) + (1-h.Dampening)*g
 				}
-				*at[T](buffer, i...) = T(b)
+				set(buffer, b, i...)
 				if h.Nesterov {
 					g += h.Momentum * b
 				} else {
 					g = b
 				}
 			}
-			*at[T](param, i...) = T(p - h.LR*g)
+			set(param, p-h.LR*g, i...)
 		})
 	}
 	return nil
 }
 
-func adamWStep[T float](a *kernels.Args) error {
+func adamWStep(a *kernels.Args) error {
 	h := a.Attr.AdamW
 	step := float64(h.Step)
 	if h.Step == 0 {
@@ -54,7 +54,9 @@ func adamWStep[T float](a *kernels.Args) error {
 			v := h.Beta2*value(second, i...) + (1-h.Beta2)*g*g
 			p -= h.LR * h.WeightDecay * p
 			p -= h.LR * (m / correction1) / (math.Sqrt(v/correction2) + h.Eps)
-			*at[T](param, i...), *at[T](first, i...), *at[T](second, i...) = T(p), T(m), T(v)
+			set(param, p, i...)
+			set(first, m, i...)
+			set(second, v, i...)
 		})
 	}
 	return nil

@@ -6,26 +6,26 @@ import (
 	"tarn/kernels"
 )
 
-func sum[T float](a *kernels.Args) error {
+func sum(a *kernels.Args) error {
 	out, in := &a.Out[0], &a.In[0]
 	each(out, func(i []int64) {
 		var elements exact
-		eachOf(in, out, i, func(j []int64) { elements.add(float64(*at[T](in, j...))) })
+		eachOf(in, out, i, func(j []int64) { elements.add(value(in, j...)) })
 		total := elements.value() * a.Attr.Alpha
 		if a.Attr.Accumulate {
-			total += float64(*at[T](out, i...))
+			total += value(out, i...)
 		}
-		*at[T](out, i...) = T(total)
+		set(out, total, i...)
 	})
 	return nil
 }
 
-func maximum[T float](a *kernels.Args) error {
+func maximum(a *kernels.Args) error {
 	out, in := &a.Out[0], &a.In[0]
 	each(out, func(i []int64) {
 		best := math.Inf(-1)
-		eachOf(in, out, i, func(j []int64) { best = larger(best, float64(*at[T](in, j...))) })
-		*at[T](out, i...) = T(best)
+		eachOf(in, out, i, func(j []int64) { best = larger(best, value(in, j...)) })
+		set(out, best, i...)
 	})
 	return nil
 }
@@ -39,12 +39,15 @@ func larger(x, y float64) float64 {
 	return math.Max(x, y)
 }
 
-func maxGrad[T float](a *kernels.Args) error {
+// smaller is larger's counterpart.
+func smaller(x, y float64) float64 { return -larger(-x, -y) }
+
+func maxGrad(a *kernels.Args) error {
 	dx, dy, x, m := &a.Out[0], &a.In[0], &a.In[1], &a.In[2]
 	each(m, func(i []int64) {
-		top := *at[T](m, i...)
+		top := value(m, i...)
 		isMax := func(j []int64) bool {
-			v := *at[T](x, j...)
+			v := value(x, j...)
 			return v == top || v != v && top != top
 		}
 		count := 0
@@ -54,9 +57,9 @@ func maxGrad[T float](a *kernels.Args) error {
 			}
 		})
 		eachOf(x, m, i, func(j []int64) {
-			*at[T](dx, j...) = 0
+			set(dx, 0, j...)
 			if isMax(j) {
-				*at[T](dx, j...) = *at[T](dy, i...) / T(count)
+				set(dx, value(dy, i...)/float64(count), j...)
 			}
 		})
 	})

@@ -9,20 +9,18 @@ package ref
 
 import (
 	"math"
-	"unsafe"
 
 	"tarn/kernels"
 )
-
-type float interface{ float32 | float64 }
-
-type element interface{ float | int64 }
 
 // Table returns the reference ops.
 func Table() *kernels.Table {
 	t := new(kernels.Table)
 	for id := range kernels.ID(kernels.NumOps) {
 		body := bodies[id]
+		if body == nil {
+			continue
+		}
 		t[id] = &kernels.Op{
 			ID:     id,
 			DTypes: id.DTypes(),
@@ -30,72 +28,38 @@ func Table() *kernels.Table {
 				if err := kernels.Check(id, id.DTypes(), a); err != nil {
 					return err
 				}
-				return body.run(a)
+				return body(a)
 			},
 		}
 	}
 	return t
 }
 
-// body is an op for each dtype of Out[0]; nil where the op has none.
-type body struct {
-	f32, f64, i64 func(a *kernels.Args) error
+// bodies do the ops, for every dtype that the specification allows.
+var bodies = [kernels.NumOps]func(a *kernels.Args) error{
+	kernels.Fill:             fill,
+	kernels.Copy:             convert,
+	kernels.Where:            where,
+	kernels.Sum:              sum,
+	kernels.Max:              maximum,
+	kernels.MaxGrad:          maxGrad,
+	kernels.ArgMax:           argMax,
+	kernels.MatMul:           matMul,
+	kernels.CrossEntropy:     crossEntropy,
+	kernels.CrossEntropyGrad: crossEntropyGrad,
+	kernels.SGDStep:          sgdStep,
+	kernels.AdamWStep:        adamWStep,
 }
 
-func (b body) run(a *kernels.Args) error {
-	switch a.Out[0].DType {
-	case kernels.Float32:
-		return b.f32(a)
-	case kernels.Float64:
-		return b.f64(a)
-	default:
-		return b.i64(a)
+func init() {
+	for id, f := range unaries {
+		bodies[id] = f.run
 	}
-}
-
-var bodies = [kernels.NumOps]body{
-	kernels.Fill:             {fill[float32], fill[float64], fill[int64]},
-	kernels.Copy:             {convert[float32], convert[float64], convert[int64]},
-	kernels.Add:              {add[float32], add[float64], add[int64]},
-	kernels.Sub:              {sub[float32], sub[float64], sub[int64]},
-	kernels.Mul:              {mul[float32], mul[float64], mul[int64]},
-	kernels.Div:              {div[float32], div[float64], nil},
-	kernels.Affine:           {affine[float32], affine[float64], nil},
-	kernels.Exp:              {exp[float32], exp[float64], nil},
-	kernels.Log:              {log[float32], log[float64], nil},
-	kernels.Sqrt:             {sqrt[float32], sqrt[float64], nil},
-	kernels.ReLU:             {relu[float32], relu[float64], nil},
-	kernels.ReLUGrad:         {reluGrad[float32], reluGrad[float64], nil},
-	kernels.Sum:              {sum[float32], sum[float64], nil},
-	kernels.Max:              {maximum[float32], maximum[float64], nil},
-	kernels.MaxGrad:          {maxGrad[float32], maxGrad[float64], nil},
-	kernels.ArgMax:           {nil, nil, argMax},
-	kernels.MatMul:           {matMul[float32], matMul[float64], nil},
-	kernels.CrossEntropy:     {crossEntropy[float32], crossEntropy[float64], nil},
-	kernels.CrossEntropyGrad: {crossEntropyGrad[float32], crossEntropyGrad[float64], nil},
-	kernels.SGDStep:          {sgdStep[float32], sgdStep[float64], nil},
-	kernels.AdamWStep:        {adamWStep[float32], adamWStep[float64], nil},
-}
-
-// at returns the element of v at an index.
-func at[T element](v *kernels.View, index ...int64) *T {
-	addr := v.Ptr
-	for d, i := range index {
-		addr += uintptr(i * v.Strides[d] * v.DType.Size())
+	for id, f := range binaries {
+		bodies[id] = f.run
 	}
-	// The indirection says that an address is meant to become a pointer here.
-	return (*T)(*(*unsafe.Pointer)(unsafe.Pointer(&addr)))
-}
-
-// value returns the element of v at an index as a float64, whatever the type.
-func value(v *kernels.View, index ...int64) float64 {
-	switch v.DType {
-	case kernels.Float32:
-		return float64(*at[float32](v, index...))
-	case kernels.Float64:
-		return *at[float64](v, index...)
-	default:
-		return float64(*at[int64](v, index...))
+	for id, f := range tests {
+		bodies[id] = f.run
 	}
 }
 
