@@ -1,10 +1,11 @@
 // Package gpu runs the ops of package kernels on CUDA devices.
 //
-//	*.cu, tarn.cuh   the kernels, CUDA C++ that needs no CUDA headers
+//	*.cu, *.cuh      the kernels, CUDA C++ that needs no CUDA headers
 //	ptx/             what clang makes of them (make ptx), embedded
 //	kernels.go       Kernels: the ops of one device
 //	module.go        modules of PTX, loaded at first use, and their kernels
 //	table.go         the table of ops
+//	dtype.go         what there is one of for each element type; dtype.cuh for kernels
 //	walk.go          dims and strides made simple before a launch
 //	fault.go         what a kernel found wrong with the data
 //	cublaslt.go      products by NVIDIA's library, where the user asks for it

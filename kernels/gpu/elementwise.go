@@ -27,17 +27,6 @@ func elementwiseKernels() (all [kernels.NumOps]byDType[layouts]) {
 	return all
 }
 
-// suffix is how kernels' names call a dtype.
-func suffix(d kernels.DType) string {
-	switch d {
-	case kernels.Float32:
-		return "f32"
-	case kernels.Float64:
-		return "f64"
-	}
-	return "i64"
-}
-
 // binary and unary return the run of an elementwise op.
 
 func binary(id kernels.ID) func(*Kernels, cuda.Stream, *kernels.Args) error {

@@ -78,16 +78,3 @@ func (k *Kernels) run(id kernels.ID, b *body, q kernels.Queue, a *kernels.Args) 
 	}
 	return b.run(k, q.Stream(), a)
 }
-
-// byDType is something for each element type; unused where an op lacks one.
-type byDType[T any] struct{ f32, f64, i64 T }
-
-func (b *byDType[T]) of(d kernels.DType) *T {
-	switch d {
-	case kernels.Float32:
-		return &b.f32
-	case kernels.Float64:
-		return &b.f64
-	}
-	return &b.i64
-}
