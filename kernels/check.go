@@ -22,6 +22,29 @@ func (id ID) DTypes() DTypes {
 	return specs[id].dtypes
 }
 
+// Inputs returns how many inputs id has, those that may be left out not
+// counted.
+func (id ID) Inputs() int { return specs[id].in }
+
+// Selects returns the element types by which the bodies of id differ: those
+// that In[0] may have where Out[0] has one of its own, as that of ArgMax, and
+// otherwise those of Out[0].
+func (id ID) Selects() (types DTypes, ofInput bool) {
+	if id < numOps && specs[id].inputs != 0 {
+		return specs[id].inputs, true
+	}
+	return id.DTypes(), false
+}
+
+// Selector returns the element type of a, a checked call of id, that chooses
+// the body; see [ID.Selects].
+func (id ID) Selector(a *Args) DType {
+	if _, ofInput := id.Selects(); ofInput {
+		return a.In[0].DType
+	}
+	return a.Out[0].DType
+}
+
 // Check returns an *Error if a is not what the specification of id asks for or
 // if the dtype of Out[0] is not in dtypes, and nil otherwise. Every body calls
 // it before it does anything else, so that bad arguments are the same error on
@@ -154,8 +177,11 @@ func checkOutput(id ID, i int, v *View) *Error {
 // checkDTypes looks at the operands after Out[0], whose dtype has been found
 // good: all have that one, unless the op's specification says otherwise.
 func checkDTypes(id ID, a *Args) *Error {
-	if types := specs[id].types; types != nil {
-		return types(id, a)
+	switch s := &specs[id]; {
+	case s.types != nil:
+		return s.types(id, a)
+	case s.inputs != 0:
+		return checkInputs(id, a)
 	}
 	return sameDTypes(id, a, len(a.In))
 }
@@ -185,17 +211,17 @@ func wantDType(id ID, a *Args, i int, what string, d DType) *Error {
 	return nil
 }
 
-// inputsOf returns the rule of an op whose inputs all have one dtype of the
-// set, which the error calls what, whatever that of the output.
-func inputsOf(set DTypes, what string) func(id ID, a *Args) *Error {
-	return func(id ID, a *Args) *Error {
-		for i := range a.In {
-			if got := a.In[i].DType; !set.Has(got) {
-				return fail(id, ErrDType, "in[%d] is %v, want %s", i, got, what)
-			} else if got != a.In[0].DType {
-				return fail(id, ErrDType, "in[%d] is %v, want %v as in[0]", i, got, a.In[0].DType)
-			}
+// checkInputs demands that all inputs have one dtype of the op's set for them.
+func checkInputs(id ID, a *Args) *Error {
+	for i := range a.In {
+		switch got := a.In[i].DType; {
+		case !specs[id].inputs.Has(got) && specs[id].inputs == Floats:
+			return fail(id, ErrDType, "in[%d] is %v, want a float type", i, got)
+		case !specs[id].inputs.Has(got):
+			return fail(id, ErrDType, "in[%d] is %v, want one of %v", i, got, specs[id].inputs.List())
+		case got != a.In[0].DType:
+			return fail(id, ErrDType, "in[%d] is %v, want %v as in[0]", i, got, a.In[0].DType)
 		}
-		return nil
 	}
+	return nil
 }

@@ -7,7 +7,10 @@ type spec struct {
 	out, in  int
 	optional int  // further inputs that may be left out
 	inPlace  bool // an output may lie exactly over an input
-	// types looks at the dtypes of the operands; nil: all are that of Out[0].
+	// inputs are the dtypes that the inputs may have, all the same one, where
+	// the output has a dtype of its own; 0: they have that of Out[0].
+	inputs DTypes
+	// types looks at the dtypes of the operands where neither is so; else nil.
 	types func(id ID, a *Args) *Error
 	dims  func(id ID, a *Args) *Error // and at the scalars; nil: any
 }
@@ -23,8 +26,8 @@ func binary(name string, dtypes DTypes) spec {
 
 // test is the spec of an elementwise op that tells of its inputs, all of one
 // dtype of a set, whether something is so.
-func test(name string, in int, set DTypes, what string) spec {
-	return spec{name: name, dtypes: 1 << Bool, out: 1, in: in, inPlace: true, types: inputsOf(set, what), dims: checkElements}
+func test(name string, in int, set DTypes) spec {
+	return spec{name: name, dtypes: 1 << Bool, out: 1, in: in, inPlace: true, inputs: set, dims: checkElements}
 }
 
 // The optimiser steps count their operands per parameter, see checkGroups.
@@ -86,22 +89,22 @@ var specs = [numOps]spec{
 	Or:          binary("or", Ints|1<<Bool),
 	Xor:         binary("xor", Ints|1<<Bool),
 
-	Equal:        test("equal", 2, AnyDType, "an element type"),
-	NotEqual:     test("not_equal", 2, AnyDType, "an element type"),
-	Less:         test("less", 2, AnyDType, "an element type"),
-	LessEqual:    test("less_equal", 2, AnyDType, "an element type"),
-	Greater:      test("greater", 2, AnyDType, "an element type"),
-	GreaterEqual: test("greater_equal", 2, AnyDType, "an element type"),
-	IsNaN:        test("is_nan", 1, Floats, "a float type"),
-	IsInf:        test("is_inf", 1, Floats, "a float type"),
-	Not:          test("not", 1, AnyDType, "an element type"),
+	Equal:        test("equal", 2, AnyDType),
+	NotEqual:     test("not_equal", 2, AnyDType),
+	Less:         test("less", 2, AnyDType),
+	LessEqual:    test("less_equal", 2, AnyDType),
+	Greater:      test("greater", 2, AnyDType),
+	GreaterEqual: test("greater_equal", 2, AnyDType),
+	IsNaN:        test("is_nan", 1, Floats),
+	IsInf:        test("is_inf", 1, Floats),
+	Not:          test("not", 1, AnyDType),
 
 	Where: {name: "where", dtypes: AnyDType, out: 1, in: 3, inPlace: true, types: whereTypes, dims: checkElements},
 
 	Sum:     {name: "sum", dtypes: Floats, out: 1, in: 1, dims: checkReduction},
 	Max:     {name: "max", dtypes: Floats, out: 1, in: 1, dims: checkChoice},
 	MaxGrad: {name: "max_grad", dtypes: Floats, out: 1, in: 3, dims: checkMaxGrad},
-	ArgMax:  {name: "argmax", dtypes: 1 << Int64, out: 1, in: 1, types: inputsOf(Floats, "a float type"), dims: checkArgMax},
+	ArgMax:  {name: "argmax", dtypes: 1 << Int64, out: 1, in: 1, inputs: Floats, dims: checkArgMax},
 
 	MatMul:           {name: "matmul", dtypes: Floats, out: 1, in: 2, optional: 1, dims: checkMatMul},
 	CrossEntropy:     {name: "cross_entropy", dtypes: Floats, out: 1, in: 2, types: classesAt(1), dims: checkCrossEntropy},

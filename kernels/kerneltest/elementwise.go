@@ -6,48 +6,128 @@ import (
 	"tarn/kernels"
 )
 
-// inputs returns how many inputs the elementwise op has.
-func inputs(id kernels.ID) int {
-	switch id {
-	case kernels.Fill:
-		return 0
-	case kernels.Add, kernels.Sub, kernels.Mul, kernels.Div, kernels.ReLUGrad:
-		return 2
+// elementwiseIDs are the ops that make an element of one of each input.
+var elementwiseIDs = ids(kernels.Add, kernels.Where)
+
+var elementwiseFamily = family{name: "elementwise", ids: elementwiseIDs, cases: (*suite).elementwise,
+	sample: (*suite).sampleElementwise, decode: (*suite).decodeElementwise, large: (*suite).largeElementwise, scales: elementwiseScales}
+
+// ids returns the ops from the first to the last.
+func ids(first, last kernels.ID) []kernels.ID {
+	var all []kernels.ID
+	for id := first; id <= last; id++ {
+		all = append(all, id)
 	}
-	return 1
+	return all
 }
 
-// elementwiseCall returns a call for the given dims; layouts has the one of
-// the output first.
-func (s *suite) elementwiseCall(dims []int64, layouts [3]layout, g generator) *call {
-	c := &call{id: s.id, attr: kernels.Attr{Alpha: -1.5, Beta: 0.75}}
-	c.out = []operand{place(s.rand, s.dtype, dims, layouts[0])}
-	for i := range inputs(s.id) {
-		c.in = append(c.in, place(s.rand, s.dtype, dims, layouts[1+i]).fill(g))
+// inputs returns how many inputs the elementwise op has.
+func inputs(id kernels.ID) int { return id.Inputs() }
+
+func (s *suite) sampleElementwise(bool) *call {
+	return s.elementwiseCall([]int64{4, 5}, [4]layout{}, uniform(s.rand))
+}
+
+func (s *suite) decodeElementwise(src *source, values generator) *call {
+	c := s.elementwiseCall(src.dims(), [4]layout{src.layout(true), src.layout(false), src.layout(false), src.layout(false)}, values)
+	if last := len(c.in) - 1; c.in[last].view.DType == c.out[0].view.DType && src.below(4) == 1 {
+		c.out[0] = c.in[last] // where the layout repeats elements, both must refuse
 	}
 	return c
 }
 
+func (s *suite) largeElementwise() []*call {
+	return []*call{
+		s.elementwiseCall([]int64{100_003}, [4]layout{}, uniform(s.rand)),
+		s.elementwiseCall([]int64{257, 403}, [4]layout{writable[2], dense, expanded, dense}, uniform(s.rand)),
+	}
+}
+
+// elementwiseScales: a gradient is relative to dy, an activation that cancels to
+// its input, down to 1/100.
+func elementwiseScales(c *call, want result) scales {
+	s := c.values(want)
+	first := c.inputValues(0)
+	for i := range s[0] {
+		size := math.Abs(first[i])
+		switch {
+		case c.id == kernels.Affine:
+			s[0][i] = math.Abs(c.attr.Alpha)*size + math.Abs(c.attr.Beta)
+		case c.id == kernels.Sin || c.id == kernels.Cos:
+			s[0][i] = farOut(c.out[0].view.DType, size)
+		default:
+			s[0][i] = max(math.Abs(s[0][i]), size/100)
+		}
+	}
+	return s
+}
+
+// farOut is what the error of a sine of x may be, in epsilons: where x is a
+// large number it is an absolute one.
+func farOut(d kernels.DType, x float64) float64 {
+	switch {
+	case x <= 1<<20:
+		return 0
+	case d == kernels.Float64:
+		return 1e-13 / epsilon(d)
+	}
+	return 1e-5 / epsilon(d)
+}
+
+// elementwiseAttrs are the scalars of the ops that have some.
+var elementwiseAttrs = map[kernels.ID]kernels.Attr{
+	kernels.LeakyReLU: {Alpha: 0.01}, kernels.LeakyReLUGrad: {Alpha: 0.01},
+	kernels.ELU: {Alpha: 1.5}, kernels.ELUGrad: {Alpha: 1.5},
+	kernels.Softplus: {Alpha: 1.25, Beta: 20}, kernels.SoftplusGrad: {Alpha: 1.25, Beta: 20},
+	kernels.PowScalar: {Alpha: 2.5},
+	kernels.Clamp:     {Alpha: -0.5, Beta: 1.25}, kernels.ClampGrad: {Alpha: -0.5, Beta: 1.25},
+}
+
+// elementwiseCall returns a call for the given dims; layouts has the one of
+// the output first.
+func (s *suite) elementwiseCall(dims []int64, layouts [4]layout, g generator) *call {
+	c := &call{id: s.id, attr: kernels.Attr{Alpha: -1.5, Beta: 0.75}}
+	if attr, ok := elementwiseAttrs[s.id]; ok {
+		c.attr = attr
+	}
+	c.out = []operand{place(s.rand, resultOf(s.id, s.dtype), dims, layouts[0])}
+	for i := range inputs(s.id) {
+		d := s.dtype
+		if s.id == kernels.Where && i == 0 {
+			d = kernels.Bool
+		}
+		c.in = append(c.in, place(s.rand, d, dims, layouts[1+i]).fill(g))
+	}
+	return c
+}
+
+// plainTypes are those that all layouts are tried with: how the others are
+// loaded and stored does not depend on the layout.
+var plainTypes = kernels.Wides | kernels.Of(kernels.Int64)
+
 func (s *suite) elementwise() {
 	values := uniform(s.rand)
+	s.elementwiseExtremes()
+	if s.id > kernels.ReLUGrad || !plainTypes.Has(s.dtype) {
+		s.every *= 16 // the ways through strided operands are those of the first ops
+	}
 	for _, dims := range everyShape() {
 		for _, l := range writable { // all alike
-			s.check(s.elementwiseCall(dims, [3]layout{l, l, l}, values))
+			s.check(s.elementwiseCall(dims, [4]layout{l, l, l, l}, values))
 		}
 		for _, l := range readable { // one strange operand among dense ones
-			s.check(s.elementwiseCall(dims, [3]layout{dense, l, dense}, values))
-			s.check(s.elementwiseCall(dims, [3]layout{dense, dense, l}, values))
+			s.check(s.elementwiseCall(dims, [4]layout{dense, l, dense, dense}, values))
+			s.check(s.elementwiseCall(dims, [4]layout{dense, dense, l, l}, values))
 		}
 		for range 4 {
-			s.check(s.elementwiseCall(dims, [3]layout{s.pick(writable), s.pick(readable), s.pick(readable)}, values))
+			s.check(s.elementwiseCall(dims, [4]layout{s.pick(writable), s.pick(readable), s.pick(readable), s.pick(readable)}, values))
 		}
-		s.check(s.elementwiseCall(dims, [3]layout{dense, expanded, expanded}, values))
+		s.check(s.elementwiseCall(dims, [4]layout{dense, expanded, expanded, dense}, values))
 	}
-	s.elementwiseExtremes()
 	s.elementwiseInPlace()
 	for _, dims := range [][]int64{{70001}, {257, 255}, {3, 40009}} { // enough for several threads
-		s.check(s.elementwiseCall(dims, [3]layout{dense, dense, dense}, values))
-		s.check(s.elementwiseCall(dims, [3]layout{s.pick(writable), s.pick(readable), expanded}, values))
+		s.check(s.elementwiseCall(dims, [4]layout{}, values))
+		s.check(s.elementwiseCall(dims, [4]layout{s.pick(writable), s.pick(readable), expanded, dense}, values))
 	}
 }
 
@@ -58,13 +138,22 @@ func (s *suite) elementwiseExtremes() {
 	if s.id == kernels.Affine {
 		// A body with a fused multiply-add keeps products that the reference
 		// loses to overflow.
-		s.check(s.elementwiseCall([]int64{1000}, [3]layout{dense, dense, dense}, unruly(s.rand)))
+		s.check(s.elementwiseCall([]int64{1000}, [4]layout{}, unruly(s.rand)))
 		return
 	}
-	n := int64(len(list))
-	if n > 0 {
-		c := s.elementwiseCall([]int64{n, n}, [3]layout{dense, dense, dense}, uniform(s.rand))
+	for _, attr := range s.moreAttrs() {
+		n := int64(len(list))
+		if n == 0 {
+			break
+		}
+		c := s.elementwiseCall([]int64{n, n}, [4]layout{}, uniform(s.rand))
+		if attr != nil {
+			c.attr = *attr
+		}
 		for i := range c.in {
+			if c.in[i].view.DType != s.dtype {
+				continue
+			}
 			c.in[i].fill(func(d kernels.DType, at int) uint64 {
 				if i == 0 {
 					at /= len(list)
@@ -75,8 +164,8 @@ func (s *suite) elementwiseExtremes() {
 		s.check(c)
 	}
 	for _, l := range writable {
-		s.check(s.elementwiseCall([]int64{257}, [3]layout{l, l, l}, extreme(s.rand)))
-		s.check(s.elementwiseCall([]int64{7, 19}, [3]layout{l, dense, dense}, extreme(s.rand)))
+		s.check(s.elementwiseCall([]int64{257}, [4]layout{l, l, l, l}, extreme(s.rand)))
+		s.check(s.elementwiseCall([]int64{7, 19}, [4]layout{l, dense, dense, dense}, extreme(s.rand)))
 	}
 }
 
@@ -89,9 +178,12 @@ func (s *suite) elementwiseInPlace() {
 		}
 		for _, l := range layouts {
 			for over := range inputs(s.id) {
-				c := s.elementwiseCall(dims, [3]layout{l, l, l}, extreme(s.rand))
+				c := s.elementwiseCall(dims, [4]layout{l, l, l, l}, extreme(s.rand))
 				if s.id == kernels.Affine {
-					c = s.elementwiseCall(dims, [3]layout{l, l, l}, unruly(s.rand))
+					c = s.elementwiseCall(dims, [4]layout{l, l, l, l}, unruly(s.rand))
+				}
+				if c.in[over].view.DType != c.out[0].view.DType {
+					continue
 				}
 				c.out[0] = c.in[over]
 				s.check(c)
@@ -104,61 +196,20 @@ func (s *suite) elementwiseInPlace() {
 	}
 }
 
-func (s *suite) fill() {
-	fillCall := func(dims []int64, l layout, v float64) *call {
-		c := s.elementwiseCall(dims, [3]layout{l}, nil)
-		c.attr.Alpha = v
-		return c
-	}
-	values := []float64{0, 1, -2, 1e6}
-	if s.dtype.IsFloat() {
-		values = append(values, -2.5, 1e30, 1e-40, math.Inf(-1), math.NaN(), math.Copysign(0, -1))
-	}
-	for i, dims := range everyShape() {
-		for _, l := range writable {
-			s.check(fillCall(dims, l, values[i%len(values)]))
+// moreAttrs returns scalars to try extreme numbers with; nil: the usual ones.
+func (s *suite) moreAttrs() []*kernels.Attr {
+	all := []*kernels.Attr{nil}
+	switch s.id {
+	case kernels.PowScalar:
+		for _, x := range []float64{0, 1, 2, 3, -1, -2, 0.5, -0.5, math.Inf(1), math.Inf(-1), math.NaN()} {
+			all = append(all, &kernels.Attr{Alpha: x})
 		}
+	case kernels.Clamp, kernels.ClampGrad:
+		for _, x := range [][2]float64{{0, math.Inf(1)}, {math.Inf(-1), 0}, {2, 1}, {0, 0}} {
+			all = append(all, &kernels.Attr{Alpha: x[0], Beta: x[1]})
+		}
+	case kernels.LeakyReLU, kernels.LeakyReLUGrad:
+		all = append(all, &kernels.Attr{}, &kernels.Attr{Alpha: -1})
 	}
-	for _, v := range values {
-		s.check(fillCall([]int64{33}, dense, v))
-	}
-	for _, dims := range [][]int64{{70001}, {3, 40009}} { // several threads
-		s.check(fillCall(dims, dense, 7))
-		s.check(fillCall(dims, s.pick(writable), 7))
-	}
-}
-
-// copies tests Copy into s.dtype from every dtype.
-func (s *suite) copies() {
-	for _, from := range []kernels.DType{kernels.Float32, kernels.Float64, kernels.Int64} {
-		copyCall := func(dims []int64, out, in layout, g generator) *call {
-			return &call{id: kernels.Copy,
-				out: []operand{place(s.rand, s.dtype, dims, out)},
-				in:  []operand{place(s.rand, from, dims, in).fill(g)}}
-		}
-		values := between(s.rand, -1e4, 1e4)
-		for _, dims := range everyShape() {
-			for _, l := range writable {
-				s.check(copyCall(dims, l, dense, values))
-			}
-			for _, l := range readable {
-				s.check(copyCall(dims, dense, l, values))
-			}
-			s.check(copyCall(dims, s.pick(writable), s.pick(readable), values))
-		}
-		for _, dims := range [][]int64{{70001}, {257, 255}} { // several threads
-			s.check(copyCall(dims, dense, dense, values))
-			s.check(copyCall(dims, s.pick(writable), s.pick(readable), values))
-		}
-		if s.dtype != kernels.Int64 || from == kernels.Int64 { // no int64 is right for NaN or 1e300
-			s.check(copyCall([]int64{1000}, dense, dense, extreme(s.rand)))
-			s.check(copyCall([]int64{9, 31}, dense, writable[2], extreme(s.rand)))
-		}
-		if s.dtype.Size() == from.Size() {
-			c := copyCall([]int64{33, 5}, dense, dense, values)
-			c.out[0] = c.in[0]
-			c.out[0].view.DType = s.dtype
-			s.check(c)
-		}
-	}
+	return all
 }

@@ -77,64 +77,14 @@ func (s *source) size() int64 { return sizes[s.below(len(sizes))] % 66 }
 // decode makes a call of the bytes.
 func decode(src *source) *call {
 	id := kernels.ID(src.below(kernels.NumOps))
-	dtypes := []kernels.DType{kernels.Float32, kernels.Float64, kernels.Int64}
-	d := dtypes[src.below(3)]
-	if !byDType(id).Has(d) {
-		d = kernels.Float32
-	}
+	dtypes := byDType(id).List()
+	d := dtypes[src.below(len(dtypes))]
 	seed := uint64(src.below(256))
 	s := &suite{rand: rand.New(rand.NewPCG(seed, 9)), id: id, dtype: d}
 	values := []generator{uniform(s.rand), unruly(s.rand), ties(s.rand)}[src.below(3)]
-	c := s.decodeOp(src, values)
+	c := familyOf(id).decode(s, src, values)
 	if src.below(4) == 3 {
 		spoil(c, src)
-	}
-	return c
-}
-
-func (s *suite) decodeOp(src *source, values generator) *call {
-	switch s.id {
-	case kernels.Sum, kernels.Max, kernels.MaxGrad:
-		dims := src.dims()
-		bits := src.below(64)
-		c := s.reduceCall(dims, bits, src.layout(true), src.layout(false), values)
-		if s.id != kernels.MaxGrad {
-			c.attr.Accumulate = s.id == kernels.Sum && src.below(2) == 1
-			c.out[0].fill(values)
-			return c
-		}
-		dy := place(s.rand, s.dtype, reducedDims(dims, bits), src.layout(false)).fill(values)
-		m := c.out[0].fill(ties(s.rand))
-		return &call{id: s.id, out: []operand{place(s.rand, s.dtype, dims, src.layout(true))}, in: []operand{dy, c.in[0], m}}
-	case kernels.ArgMax:
-		dims := src.dims()
-		axis := src.below(7)
-		return &call{id: s.id, attr: kernels.Attr{Axis: axis},
-			out: []operand{place(s.rand, kernels.Int64, reducedDims(dims, 1<<axis), src.layout(true))},
-			in:  []operand{place(s.rand, s.dtype, dims, src.layout(false)).fill(values)}}
-	case kernels.MatMul:
-		form := src.below(8)
-		return s.productCall(src.size(), src.size(), src.size(), product{
-			out: src.layout(true), x: src.layout(false), y: src.layout(false), bias: src.layout(false),
-			hasBias: form&1 != 0, rectify: form&2 != 0, accumulate: form&4 != 0}, values)
-	case kernels.CrossEntropy, kernels.CrossEntropyGrad:
-		return s.lossCall(src.size(), src.size()+1, src.layout(false), values)
-	case kernels.SGDStep, kernels.AdamWStep:
-		attrs := s.hyperparameters()
-		attr := attrs[src.below(len(attrs))]
-		params := [][]int64{src.dims(), src.dims()}
-		return s.stepCall(attr, params, func() layout { return src.layout(true) })
-	}
-	if s.id == kernels.Copy {
-		from := []kernels.DType{kernels.Float32, kernels.Float64, kernels.Int64}[src.below(3)]
-		dims := src.dims()
-		return &call{id: s.id,
-			out: []operand{place(s.rand, s.dtype, dims, src.layout(true))},
-			in:  []operand{place(s.rand, from, dims, src.layout(false)).fill(uniform(s.rand))}}
-	}
-	c := s.elementwiseCall(src.dims(), [3]layout{src.layout(true), src.layout(false), src.layout(false)}, values)
-	if len(c.in) > 0 && src.below(4) == 1 {
-		c.out[0] = c.in[0] // where the layout repeats elements, both must refuse
 	}
 	return c
 }

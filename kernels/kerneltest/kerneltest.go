@@ -38,20 +38,38 @@ type family struct {
 	name  string
 	ids   []kernels.ID
 	cases func(*suite)
+	// sample returns a call of s.id that every table takes; last asks for the
+	// last form of an op that has several.
+	sample func(s *suite, last bool) *call
+	// decode makes a call of s.id, good or bad, of the bytes of a fuzz input.
+	decode func(s *suite, src *source, values generator) *call
+	// large returns calls that several threads share.
+	large func(*suite) []*call
+	// scales returns the size of what went into each element of the outputs, to
+	// which tolerances refer; nil where those need none.
+	scales func(c *call, want result) scales
 }
 
-var families = []family{
-	{"fill", []kernels.ID{kernels.Fill}, (*suite).fill},
-	{"copy", []kernels.ID{kernels.Copy}, (*suite).copies},
-	{"elementwise", []kernels.ID{
-		kernels.Add, kernels.Sub, kernels.Mul, kernels.Div, kernels.Affine, kernels.Exp, kernels.Log,
-		kernels.Sqrt, kernels.ReLU, kernels.ReLUGrad}, (*suite).elementwise},
-	{"reduce", []kernels.ID{kernels.Sum, kernels.Max}, (*suite).reduce},
-	{"maxgrad", []kernels.ID{kernels.MaxGrad}, (*suite).maxGrad},
-	{"argmax", []kernels.ID{kernels.ArgMax}, (*suite).argMax},
-	{"matmul", []kernels.ID{kernels.MatMul}, (*suite).matMul},
-	{"loss", []kernels.ID{kernels.CrossEntropy, kernels.CrossEntropyGrad}, (*suite).loss},
-	{"optimiser", []kernels.ID{kernels.SGDStep, kernels.AdamWStep}, (*suite).optimiser},
+// families has every op once. It is filled by init, since a check looks up the
+// family that the check is of.
+var families []family
+
+func init() {
+	families = []family{
+		fills, copyFamily, elementwiseFamily, reduceFamily, maxGradFamily, argMaxFamily, matMulFamily, lossFamily, optimiserFamily,
+	}
+}
+
+// familyOf returns the family of id.
+func familyOf(id kernels.ID) *family {
+	for i := range families {
+		for _, x := range families[i].ids {
+			if x == id {
+				return &families[i]
+			}
+		}
+	}
+	panic("kerneltest: no family has " + id.String())
 }
 
 // Run tests every op of table under the given name, on host memory, for the
@@ -71,7 +89,7 @@ func RunOn(t *testing.T, name string, table *kernels.Table, place Place, every i
 	}
 	dtypes := only
 	if len(dtypes) == 0 {
-		dtypes = []kernels.DType{kernels.Float32, kernels.Float64, kernels.Int64}
+		dtypes = kernels.AnyDType.List()
 	}
 	t.Run(name, func(t *testing.T) {
 		for _, f := range families {
@@ -87,21 +105,22 @@ func RunOn(t *testing.T, name string, table *kernels.Table, place Place, every i
 	})
 }
 
-// byDType returns the dtypes that the cases of id go by: those of Out[0], but
-// of In[0] for ArgMax, whose result is always int64.
+// byDType returns the dtypes that the cases of id go by.
 func byDType(id kernels.ID) kernels.DTypes {
-	if id == kernels.ArgMax {
-		return kernels.Of(kernels.Float32, kernels.Float64)
+	types, _ := id.Selects()
+	return types
+}
+
+// resultOf returns the dtype of the first output of id for inputs of type d.
+func resultOf(id kernels.ID, d kernels.DType) kernels.DType {
+	if _, ofInput := id.Selects(); ofInput {
+		return id.DTypes().List()[0]
 	}
-	return id.DTypes()
+	return d
 }
 
 func runOp(t *testing.T, on device, every int, id kernels.ID, d kernels.DType, cases func(*suite)) {
-	needed := d
-	if id == kernels.ArgMax {
-		needed = kernels.Int64
-	}
-	if on.table[id] == nil || !on.table[id].DTypes.Has(needed) {
+	if on.table[id] == nil || !on.table[id].DTypes.Has(resultOf(id, d)) {
 		t.Skipf("the table has no %v for %v", id, d)
 	}
 	cases(&suite{T: t, device: on, every: every, rand: rand.New(rand.NewPCG(uint64(id), uint64(d))), id: id, dtype: d})

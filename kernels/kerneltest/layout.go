@@ -87,13 +87,19 @@ func place(r *rand.Rand, d kernels.DType, dims []int64, l layout) operand {
 // generator makes the bits of element i of an operand of type d.
 type generator func(d kernels.DType, i int) uint64
 
-// uniform makes numbers between -2 and 2, for int64 between -1000 and 1000.
+// uniform makes numbers between -2 and 2, for signed integers between -1000 and
+// 1000, for uint8 up to 200.
 func uniform(r *rand.Rand) generator { return between(r, -2, 2) }
 
 func between(r *rand.Rand, lo, hi float64) generator {
 	return func(d kernels.DType, _ int) uint64 {
 		x := lo + (hi-lo)*r.Float64()
-		if d == kernels.Int64 {
+		switch {
+		case d == kernels.Bool:
+			x = float64(r.IntN(2))
+		case d == kernels.Uint8:
+			x = math.Abs(math.Trunc(100 * x))
+		case d.IsInt():
 			x = math.Trunc(500 * x)
 		}
 		return toBits(d, x)
@@ -115,6 +121,14 @@ var extremes = map[kernels.DType][]float64{
 		math.MaxFloat32, -math.MaxFloat32, 88.72283, 88.8, -87.4, -95, -103.9, -104.1, 1e30, -1e-30,
 		1 + 0x1p-23, 1 - 0x1p-24,
 	},
+	kernels.Float16: {
+		0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 0x1p-24, -0x1p-24, 0x1p-15, 0x1p-14,
+		65504, -65504, 11.09, 11.1, -9.7, -17.4, 300, -300, 1e-3, 1 + 0x1p-10, 1 - 0x1p-11,
+	},
+	kernels.BFloat16: {
+		0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 0x1p-133, -0x1p-133, 1e-39, 0x1p-126,
+		0x1.fep127, -0x1.fep127, 88.5, 89, -87.5, -95, 1e30, -1e-30, 1 + 0x1p-7, 1 - 0x1p-8,
+	},
 	kernels.Float64: {
 		0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(),
 		math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 1e-310, -3e-309, 0x1p-1022,
@@ -123,20 +137,27 @@ var extremes = map[kernels.DType][]float64{
 	},
 }
 
-// extreme mixes uniform numbers with extremes, for int64 with the ends of its
-// range.
+// wholeExtremes are the bits of integers at which code goes wrong.
+var wholeExtremes = map[kernels.DType][]uint64{
+	kernels.Int64: {0, 1, math.MaxUint64, math.MaxInt64, 1 << 63, 1<<62 + 1},
+	kernels.Int32: {0, 1, math.MaxUint32, math.MaxInt32, 1 << 31, 1<<30 + 1},
+	kernels.Uint8: {0, 1, 255, 128, 127, 2},
+	kernels.Bool:  {0, 1},
+}
+
+// extreme mixes uniform numbers with extremes, for integers with the ends of
+// their range.
 func extreme(r *rand.Rand) generator {
 	plain := uniform(r)
 	return func(d kernels.DType, i int) uint64 {
-		list := extremes[d]
-		switch {
-		case r.IntN(2) == 0:
+		if r.IntN(2) == 0 {
 			return plain(d, i)
-		case d == kernels.Int64:
-			return []uint64{0, 1, math.MaxUint64, math.MaxInt64, 1 << 63, 1<<62 + 1}[r.IntN(6)]
-		default:
-			return toBits(d, list[r.IntN(len(list))])
 		}
+		if list := wholeExtremes[d]; list != nil {
+			return list[r.IntN(len(list))]
+		}
+		list := extremes[d]
+		return toBits(d, list[r.IntN(len(list))])
 	}
 }
 
@@ -146,7 +167,7 @@ func unruly(r *rand.Rand) generator {
 	plain := uniform(r)
 	list := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1e-40, -1e-310}
 	return func(d kernels.DType, i int) uint64 {
-		if d == kernels.Int64 || r.IntN(4) != 0 {
+		if !d.IsFloat() || r.IntN(4) != 0 {
 			return plain(d, i)
 		}
 		return toBits(d, list[r.IntN(len(list))])

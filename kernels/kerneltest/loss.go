@@ -9,6 +9,39 @@ import (
 	"tarn/kernels"
 )
 
+var lossFamily = family{name: "loss", ids: []kernels.ID{kernels.CrossEntropy, kernels.CrossEntropyGrad}, cases: (*suite).loss,
+	sample: (*suite).sampleLoss, decode: (*suite).decodeLoss, large: (*suite).largeLoss, scales: lossScales}
+
+func (s *suite) sampleLoss(bool) *call {
+	c := s.lossCall(4, 5, dense, uniform(s.rand))
+	if s.id == kernels.CrossEntropyGrad {
+		c.out[0] = place(s.rand, s.dtype, []int64{4, 5}, dense)
+	}
+	return c
+}
+
+func (s *suite) decodeLoss(src *source, values generator) *call {
+	return s.lossCall(src.size(), src.size()+1, src.layout(false), values)
+}
+
+func (s *suite) largeLoss() []*call {
+	return []*call{s.lossCall(2003, 33, dense, uniform(s.rand)), s.lossCall(17, 4001, dense, uniform(s.rand))}
+}
+
+func lossScales(c *call, want result) scales {
+	s := c.values(want)
+	if c.id == kernels.CrossEntropy {
+		s[0][0] = 1 + math.Abs(s[0][0]) // a mean of numbers >= 0: nothing cancels
+		return s
+	}
+	dloss := c.in[0]
+	x := math.Abs(toFloat(dloss.view.DType, get(dloss.mem.initial[dloss.view.Ptr:], dloss.view.DType)))
+	for i := range s[0] {
+		s[0][i] = x / float64(c.out[0].view.Dims[0])
+	}
+	return s
+}
+
 // lossCall returns a call for logits of n rows and c classes.
 func (s *suite) lossCall(n, c int64, l layout, g generator) *call {
 	logits := place(s.rand, s.dtype, []int64{n, c}, l).fill(g)

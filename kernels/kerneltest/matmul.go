@@ -2,6 +2,30 @@ package kerneltest
 
 import "tarn/kernels"
 
+var matMulFamily = family{name: "matmul", ids: []kernels.ID{kernels.MatMul}, cases: (*suite).matMul,
+	sample: (*suite).sampleMatMul, decode: (*suite).decodeMatMul, large: (*suite).largeMatMul, scales: summedScales}
+
+func (s *suite) sampleMatMul(bool) *call {
+	return s.productCall(4, 5, 4, product{out: dense, x: dense, y: dense, bias: rowBias, hasBias: true}, uniform(s.rand))
+}
+
+func (s *suite) decodeMatMul(src *source, values generator) *call {
+	form := src.below(8)
+	return s.productCall(src.size(), src.size(), src.size(), product{
+		out: src.layout(true), x: src.layout(false), y: src.layout(false), bias: src.layout(false),
+		hasBias: form&1 != 0, rectify: form&2 != 0, accumulate: form&4 != 0}, values)
+}
+
+func (s *suite) largeMatMul() []*call {
+	var all []*call
+	for _, dims := range [][3]int64{{64, 256, 784}, {130, 129, 300}, {5, 803, 290}, {803, 3, 515}} {
+		for range 3 {
+			all = append(all, s.productCall(dims[0], dims[1], dims[2], s.anyProduct(), uniform(s.rand)))
+		}
+	}
+	return all
+}
+
 // product is what a MatMul case varies beside M, N and K.
 type product struct {
 	out, x, y, bias layout

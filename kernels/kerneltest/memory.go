@@ -83,15 +83,25 @@ func (o operand) fill(g generator) operand {
 // large int64 values.
 
 func put(b []byte, d kernels.DType, bits uint64) {
-	if d.Size() == 4 {
+	switch d.Size() {
+	case 1:
+		b[0] = byte(bits)
+	case 2:
+		binary.NativeEndian.PutUint16(b, uint16(bits))
+	case 4:
 		binary.NativeEndian.PutUint32(b, uint32(bits))
-	} else {
+	default:
 		binary.NativeEndian.PutUint64(b, bits)
 	}
 }
 
 func get(b []byte, d kernels.DType) uint64 {
-	if d.Size() == 4 {
+	switch d.Size() {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.NativeEndian.Uint16(b))
+	case 4:
 		return uint64(binary.NativeEndian.Uint32(b))
 	}
 	return binary.NativeEndian.Uint64(b)
@@ -104,6 +114,19 @@ func toBits(d kernels.DType, x float64) uint64 {
 		return uint64(math.Float32bits(float32(x)))
 	case kernels.Float64:
 		return math.Float64bits(x)
+	case kernels.Float16:
+		return uint64(kernels.ToF16(float32(x)))
+	case kernels.BFloat16:
+		return uint64(kernels.ToBF16(float32(x)))
+	case kernels.Int32:
+		return uint64(uint32(int32(x)))
+	case kernels.Uint8:
+		return uint64(uint8(int64(x)))
+	case kernels.Bool:
+		if x != 0 {
+			return 1
+		}
+		return 0
 	default:
 		return uint64(int64(x))
 	}
@@ -116,6 +139,12 @@ func toFloat(d kernels.DType, bits uint64) float64 {
 		return float64(math.Float32frombits(uint32(bits)))
 	case kernels.Float64:
 		return math.Float64frombits(bits)
+	case kernels.Float16:
+		return float64(kernels.F16(bits).Float32())
+	case kernels.BFloat16:
+		return float64(kernels.BF16(bits).Float32())
+	case kernels.Int32:
+		return float64(int32(uint32(bits)))
 	default:
 		return float64(int64(bits))
 	}

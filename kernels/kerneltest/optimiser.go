@@ -6,6 +6,36 @@ import (
 	"tarn/kernels"
 )
 
+var optimiserFamily = family{name: "optimiser", ids: []kernels.ID{kernels.SGDStep, kernels.AdamWStep}, cases: (*suite).optimiser,
+	sample: (*suite).sampleOptimiser, decode: (*suite).decodeOptimiser, large: (*suite).largeOptimiser, scales: summedScales}
+
+// sampleOptimiser has the first or the last hyperparameters: AdamW's last have
+// the step in memory.
+func (s *suite) sampleOptimiser(last bool) *call {
+	attrs := s.hyperparameters()
+	attr := attrs[0]
+	if last {
+		attr = attrs[len(attrs)-1]
+	}
+	return s.stepCall(attr, [][]int64{{4, 5}, {7}}, func() layout { return dense })
+}
+
+func (s *suite) decodeOptimiser(src *source, _ generator) *call {
+	attrs := s.hyperparameters()
+	attr := attrs[src.below(len(attrs))]
+	params := [][]int64{src.dims(), src.dims()}
+	return s.stepCall(attr, params, func() layout { return src.layout(true) })
+}
+
+func (s *suite) largeOptimiser() []*call {
+	attrs := s.hyperparameters()
+	params := [][]int64{{70_001}, {3}, {257, 303}}
+	return []*call{
+		s.stepCall(attrs[0], params, func() layout { return dense }),
+		s.stepCall(attrs[len(attrs)-1], params, func() layout { return s.pick(writable) }),
+	}
+}
+
 // state returns how many outputs each parameter has beside itself.
 func state(id kernels.ID, attr kernels.Attr) int {
 	switch {

@@ -6,6 +6,84 @@ import (
 	"tarn/kernels"
 )
 
+var (
+	reduceFamily = family{name: "reduce", ids: []kernels.ID{kernels.Sum, kernels.Max}, cases: (*suite).reduce,
+		sample: (*suite).sampleReduce, decode: (*suite).decodeReduce, large: (*suite).largeReduce, scales: reduceScales}
+	maxGradFamily = family{name: "maxgrad", ids: []kernels.ID{kernels.MaxGrad}, cases: (*suite).maxGrad,
+		sample: (*suite).sampleMaxGrad, decode: (*suite).decodeMaxGrad, large: (*suite).largeMaxGrad}
+	argMaxFamily = family{name: "argmax", ids: []kernels.ID{kernels.ArgMax}, cases: (*suite).argMax,
+		sample: (*suite).sampleArgMax, decode: (*suite).decodeArgMax, large: (*suite).largeArgMax}
+)
+
+func (s *suite) sampleReduce(bool) *call {
+	return s.reduceCall([]int64{4, 5}, 2, dense, dense, uniform(s.rand))
+}
+
+func (s *suite) decodeReduce(src *source, values generator) *call {
+	dims, bits := src.dims(), src.below(64)
+	c := s.reduceCall(dims, bits, src.layout(true), src.layout(false), values)
+	c.attr.Accumulate = s.id == kernels.Sum && src.below(2) == 1
+	c.out[0].fill(values)
+	return c
+}
+
+func (s *suite) largeReduce() []*call {
+	values := uniform(s.rand)
+	var all []*call
+	for _, dims := range [][]int64{{100_003}, {257, 403}, {20_011, 5}, {13, 43, 201}} {
+		for _, bits := range s.reduceSets(len(dims)) {
+			all = append(all, s.reduceCall(dims, bits, dense, dense, values))
+		}
+		all = append(all, s.reduceCall(dims, 1<<len(dims)-1, dense, writable[2], values))
+	}
+	return all
+}
+
+func reduceScales(c *call, want result) scales {
+	if c.id == kernels.Sum {
+		return summedScales(c, want)
+	}
+	return nil
+}
+
+func (s *suite) sampleMaxGrad(bool) *call {
+	c := s.reduceCall([]int64{4, 5}, 2, dense, dense, uniform(s.rand))
+	return &call{id: s.id, out: []operand{place(s.rand, s.dtype, []int64{4, 5}, dense)}, in: []operand{c.out[0], c.in[0], c.out[0]}}
+}
+
+func (s *suite) decodeMaxGrad(src *source, values generator) *call {
+	dims, bits := src.dims(), src.below(64)
+	c := s.reduceCall(dims, bits, src.layout(true), src.layout(false), values)
+	dy := place(s.rand, s.dtype, reducedDims(dims, bits), src.layout(false)).fill(values)
+	m := c.out[0].fill(ties(s.rand))
+	return &call{id: s.id, out: []operand{place(s.rand, s.dtype, dims, src.layout(true))}, in: []operand{dy, c.in[0], m}}
+}
+
+func (s *suite) largeMaxGrad() []*call {
+	x := place(s.rand, s.dtype, []int64{257, 403}, dense).fill(ties(s.rand))
+	m := place(s.rand, s.dtype, []int64{257, 1}, dense).fill(between(s.rand, 1, 1))
+	dy := place(s.rand, s.dtype, []int64{257, 1}, dense).fill(uniform(s.rand))
+	return []*call{{id: s.id, out: []operand{place(s.rand, s.dtype, []int64{257, 403}, dense)}, in: []operand{dy, x, m}}}
+}
+
+func (s *suite) argMaxCall(dims []int64, axis int, out, in layout, g generator) *call {
+	return &call{id: s.id, attr: kernels.Attr{Axis: axis},
+		out: []operand{place(s.rand, kernels.Int64, reducedDims(dims, 1<<axis), out)},
+		in:  []operand{place(s.rand, s.dtype, dims, in).fill(g)}}
+}
+
+func (s *suite) sampleArgMax(bool) *call {
+	return s.argMaxCall([]int64{4, 5}, 1, dense, dense, uniform(s.rand))
+}
+
+func (s *suite) decodeArgMax(src *source, values generator) *call {
+	return s.argMaxCall(src.dims(), src.below(7), src.layout(true), src.layout(false), values)
+}
+
+func (s *suite) largeArgMax() []*call {
+	return []*call{s.argMaxCall([]int64{257, 403}, 1, dense, dense, ties(s.rand))}
+}
+
 // reducedDims returns dims with 1 at each dim whose bit is set.
 func reducedDims(dims []int64, bits int) []int64 {
 	small := append([]int64(nil), dims...)
@@ -160,25 +238,20 @@ func (s *suite) maxGrad() {
 }
 
 func (s *suite) argMax() {
-	argCall := func(dims []int64, axis int, out, in layout, g generator) *call {
-		return &call{id: kernels.ArgMax, attr: kernels.Attr{Axis: axis},
-			out: []operand{place(s.rand, kernels.Int64, reducedDims(dims, 1<<axis), out)},
-			in:  []operand{place(s.rand, s.dtype, dims, in).fill(g)}}
-	}
 	for _, dims := range [][]int64{{300, 401}, {40009}} { // several threads
 		for axis := range dims {
-			s.check(argCall(dims, axis, dense, s.pick(readable), uniform(s.rand)))
+			s.check(s.argMaxCall(dims, axis, dense, s.pick(readable), uniform(s.rand)))
 		}
 	}
 	for _, dims := range append(everyShape(), []int64{65, 130}) {
 		for axis := range dims {
 			for _, g := range []generator{ties(s.rand), uniform(s.rand), extreme(s.rand)} {
 				for _, l := range readable {
-					s.check(argCall(dims, axis, dense, l, g))
+					s.check(s.argMaxCall(dims, axis, dense, l, g))
 				}
-				s.check(argCall(dims, axis, s.pick(writable), s.pick(readable), g))
+				s.check(s.argMaxCall(dims, axis, s.pick(writable), s.pick(readable), g))
 			}
 		}
 	}
-	s.check(argCall([]int64{5}, 0, dense, dense, func(d kernels.DType, _ int) uint64 { return toBits(d, math.Inf(-1)) }))
+	s.check(s.argMaxCall([]int64{5}, 0, dense, dense, func(d kernels.DType, _ int) uint64 { return toBits(d, math.Inf(-1)) }))
 }

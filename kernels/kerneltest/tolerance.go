@@ -25,12 +25,33 @@ var tolerances = [kernels.NumOps]tolerance{
 	kernels.Fill: {bits: true}, kernels.Copy: {bits: true},
 	kernels.Add: {bits: true}, kernels.Sub: {bits: true}, kernels.Mul: {bits: true}, kernels.Div: {bits: true},
 	kernels.ReLU: {bits: true}, kernels.ReLUGrad: {bits: true},
+	kernels.Neg: {bits: true}, kernels.Abs: {bits: true}, kernels.Sign: {},
+	kernels.Floor: {bits: true}, kernels.Ceil: {bits: true}, kernels.Trunc: {bits: true}, kernels.Round: {bits: true},
+	kernels.Reciprocal: {bits: true}, kernels.Where: {bits: true}, kernels.ClampGrad: {bits: true},
+	kernels.And: {bits: true}, kernels.Or: {bits: true}, kernels.Xor: {bits: true},
+	kernels.Equal: {bits: true}, kernels.NotEqual: {bits: true}, kernels.Less: {bits: true}, kernels.LessEqual: {bits: true},
+	kernels.Greater: {bits: true}, kernels.GreaterEqual: {bits: true},
+	kernels.IsNaN: {bits: true}, kernels.IsInf: {bits: true}, kernels.Not: {bits: true},
+	kernels.LeakyReLU: {ulps: 1}, kernels.LeakyReLUGrad: {ulps: 1},
+	// Of -0 and 0 either may be the larger, or the nearest.
+	kernels.Maximum: {}, kernels.Minimum: {}, kernels.Clamp: {},
+	// A remainder is exact but for the last addition, a quotient but for its
+	// division.
+	kernels.FloorDivide: {ulps: 1}, kernels.Remainder: {ulps: 1},
 	// A choice among elements; of -0 and 0 either may be the maximum.
 	kernels.Max: {}, kernels.ArgMax: {},
 	// Two roundings in the reference, one with a fused multiply-add.
 	kernels.Affine: {eps: 1},
 	// The ops' specification.
 	kernels.Exp: {ulps: 4}, kernels.Log: {ulps: 4}, kernels.Sqrt: {ulps: 4},
+	kernels.Rsqrt: {ulps: 2}, kernels.Expm1: {ulps: 4}, kernels.Log1p: {ulps: 4},
+	kernels.Tanh: {ulps: 4}, kernels.Sigmoid: {ulps: 4}, kernels.Erf: {ulps: 4},
+	kernels.SiLU: {ulps: 6}, kernels.ELU: {ulps: 6}, kernels.Softplus: {ulps: 8},
+	kernels.PowScalar: {ulps: 8}, kernels.Pow: {ulps: 8},
+	kernels.Sin: {ulps: 4, eps: 1}, kernels.Cos: {ulps: 4, eps: 1}, // eps: far out, see farOut
+	kernels.GELU: {eps: 8}, kernels.GELUTanh: {eps: 8},
+	kernels.TanhGrad: {eps: 8}, kernels.SigmoidGrad: {eps: 8}, kernels.SiLUGrad: {eps: 8}, kernels.GELUGrad: {eps: 16},
+	kernels.GELUTanhGrad: {eps: 16}, kernels.ELUGrad: {eps: 8}, kernels.SoftplusGrad: {eps: 8},
 	// A division, or a multiplication by the rounded reciprocal.
 	kernels.MaxGrad: {ulps: 2},
 	// 8 epsilons of float32 are the 1e-6 of the specification, at any length:
@@ -47,34 +68,40 @@ var tolerances = [kernels.NumOps]tolerance{
 	kernels.AdamWStep: {eps: 16},
 }
 
+// epsilon is the distance from 1 to the next number of the type that d is
+// computed in.
 func epsilon(d kernels.DType) float64 {
-	if d == kernels.Float32 {
-		return 0x1p-23
+	if d == kernels.Float64 {
+		return 0x1p-52
 	}
-	return 0x1p-52
+	return 0x1p-23
 }
 
 func smallest(d kernels.DType) float64 {
-	if d == kernels.Float32 {
-		return math.SmallestNonzeroFloat32
+	if d == kernels.Float64 {
+		return math.SmallestNonzeroFloat64
 	}
-	return math.SmallestNonzeroFloat64
+	return math.SmallestNonzeroFloat32
 }
 
 func (t tolerance) accepts(d kernels.DType, got, want uint64, scale float64, terms int64) bool {
 	if got == want {
 		return true
 	}
-	if d == kernels.Int64 {
+	if !d.IsFloat() {
 		return false
 	}
 	g, w := toFloat(d, got), toFloat(d, want)
+	ulps := t.ulps
+	if d.IsHalf() {
+		ulps = 1 // the last rounding of numbers that differ by float32's ulps
+	}
 	switch {
 	case math.IsNaN(g) || math.IsNaN(w):
 		return math.IsNaN(g) && math.IsNaN(w)
 	case t.bits:
 		return false
-	case g == w || t.ulps > 0 && distance(d, got, want) <= t.ulps:
+	case g == w || ulps > 0 && distance(d, got, want) <= ulps:
 		return true
 	case math.IsInf(g, 0) || math.IsInf(w, 0):
 		return false
@@ -86,6 +113,9 @@ func (t tolerance) accepts(d kernels.DType, got, want uint64, scale float64, ter
 	allowed := (t.eps + root*math.Sqrt(float64(terms))) * epsilon(d) * scale
 	if t.eps > 0 { // denormal terms are rounded by up to one step each
 		allowed += 2 * float64(terms) * smallest(d)
+	}
+	if d.IsHalf() && allowed > 0 {
+		allowed += math.Abs(toFloat(d, want+1) - w) // as above
 	}
 	return math.Abs(g-w) <= allowed
 }
@@ -101,14 +131,9 @@ func distance(d kernels.DType, x, y uint64) int64 {
 
 // ordinal numbers the floats in their order, infinities included.
 func ordinal(d kernels.DType, bits uint64) int64 {
-	if d == kernels.Float32 {
-		if bits>>31 == 1 {
-			return -int64(bits & math.MaxInt32)
-		}
-		return int64(bits)
-	}
-	if bits>>63 == 1 {
-		return -int64(bits & math.MaxInt64)
+	sign := uint64(1) << (8*d.Size() - 1)
+	if bits&sign != 0 {
+		return -int64(bits &^ sign)
 	}
 	return int64(bits)
 }
@@ -126,24 +151,16 @@ func (s scales) at(out, i int) float64 {
 
 // scales returns the scales of c, whose reference result is want.
 func (c *call) scales(want result) scales {
-	switch c.id {
-	case kernels.Affine, kernels.Sum, kernels.MatMul, kernels.SGDStep, kernels.AdamWStep:
-		abs := c.absolute()
-		return abs.values(abs.run(reference))
-	case kernels.CrossEntropy:
-		s := c.values(want)
-		s[0][0] = 1 + math.Abs(s[0][0]) // a mean of numbers >= 0: nothing cancels
-		return s
-	case kernels.CrossEntropyGrad:
-		s := c.values(want)
-		dloss := c.in[0]
-		x := math.Abs(toFloat(dloss.view.DType, get(dloss.mem.initial[dloss.view.Ptr:], dloss.view.DType)))
-		for i := range s[0] {
-			s[0][i] = x / float64(c.out[0].view.Dims[0])
-		}
-		return s
+	if f := familyOf(c.id).scales; f != nil {
+		return f(c, want)
 	}
 	return nil
+}
+
+// summedScales are the sizes of what was added up.
+func summedScales(c *call, _ result) scales {
+	abs := c.absolute()
+	return abs.values(abs.run(reference))
 }
 
 // values returns the elements of the outputs.
@@ -155,6 +172,16 @@ func (c *call) values(r result) [][]float64 {
 			vs[n][i] = toFloat(o.view.DType, get(r.bytes[o.mem][off:], o.view.DType))
 		})
 	}
+	return vs
+}
+
+// inputValues returns the elements of input n.
+func (c *call) inputValues(n int) []float64 {
+	o := c.in[n]
+	vs := make([]float64, o.view.Len())
+	offsets(&o.view, func(i int, off int64) {
+		vs[i] = toFloat(o.view.DType, get(o.mem.initial[off:], o.view.DType))
+	})
 	return vs
 }
 
