@@ -20,11 +20,12 @@ const normSlack = 1e-6
 // without a gradient count as 0; gradients within max stay as they are.
 //
 // A norm that is not finite is [ErrNotFinite], and no gradient is changed. The
-// norms of single gradients are computed in their dtype and added up in float64.
+// norms of single gradients are computed in their dtype, of half types in float32,
+// and added up in float64.
 //
 // It waits once for each device that the gradients are on, and so cannot be
 // captured. Beside the gradients it takes memory of at most three times the
-// largest.
+// largest, eight times where that is of a half type.
 func ClipGradNorm(params []Parameter, max, p float64) (float64, error) {
 	if err := atLeast0("max", max); err != nil {
 		return 0, err
@@ -135,6 +136,9 @@ func part(to, g *tensor.Tensor, p float64, s *tensor.Scope) (err error) {
 		return to.Err()
 	}
 	g = g.NoGrad().In(s)
+	if g.DType().IsHalf() { // the powers of its elements need not fit
+		g = g.To(tensor.Float32)
+	}
 	var sum *tensor.Tensor
 	switch {
 	case p == 2:

@@ -45,7 +45,9 @@ func (l *Linear) Parameters() []Parameter {
 // sqrt(5), which comes to 1/sqrt(fanIn) (He et al. 2015).
 func KaimingUniformBound(fanIn int) float64 { return 1 / math.Sqrt(float64(fanIn)) }
 
-// Uniform returns a tensor with elements uniform in [-bound, bound).
+// Uniform returns a tensor with elements uniform in [-bound, bound), rounded to
+// dt, which may be the bound itself. It is an error, carried by the tensor, for
+// types that are no floats.
 func Uniform(p tensor.Place, dt tensor.DType, bound float64, r *rand.Rand, shape ...int) *tensor.Tensor {
 	t := tensor.Zeros(p, dt, shape...)
 	if t.Err() != nil {
@@ -54,9 +56,13 @@ func Uniform(p tensor.Place, dt tensor.DType, bound float64, r *rand.Rand, shape
 	var err error
 	switch dt {
 	case tensor.Float64:
-		err = draw[float64](t, bound, r)
+		err = draw(t, bound, r, func(v float64) float64 { return v })
 	case tensor.Float32:
-		err = draw[float32](t, bound, r)
+		err = draw(t, bound, r, func(v float64) float32 { return float32(v) })
+	case tensor.Float16:
+		err = draw(t, bound, r, func(v float64) tensor.F16 { return tensor.ToF16(float32(v)) })
+	case tensor.BFloat16:
+		err = draw(t, bound, r, func(v float64) tensor.BF16 { return tensor.ToBF16(float32(v)) })
 	default:
 		return t.RequireGrad() // carries the error
 	}
@@ -66,10 +72,10 @@ func Uniform(p tensor.Place, dt tensor.DType, bound float64, r *rand.Rand, shape
 	return t
 }
 
-func draw[T float32 | float64](t *tensor.Tensor, bound float64, r *rand.Rand) error {
+func draw[T tensor.Element](t *tensor.Tensor, bound float64, r *rand.Rand, round func(float64) T) error {
 	data := make([]T, t.Len())
 	for i := range data {
-		data[i] = T((2*r.Float64() - 1) * bound)
+		data[i] = round((2*r.Float64() - 1) * bound)
 	}
 	return tensor.CopyFrom(t, data)
 }

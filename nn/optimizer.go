@@ -92,6 +92,9 @@ func (ps parameters) check() error {
 		if !p.RequiresGrad() {
 			return fmt.Errorf("%w: parameter %s does not require grad", ErrHyperparameter, p.Name)
 		}
+		if dt := p.DType(); dt != tensor.Float32 && dt != tensor.Float64 {
+			return fmt.Errorf("nn: parameter %s: %w: a step updates float32 and float64, not %v", p.Name, tensor.ErrDType, dt)
+		}
 	}
 	return nil
 }

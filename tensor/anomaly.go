@@ -31,18 +31,22 @@ func (t *Tensor) finite() error {
 		return finite[float32](t)
 	case t.view.DType == Float64:
 		return finite[float64](t)
+	case t.view.DType == Float16:
+		return finite[F16](t)
+	case t.view.DType == BFloat16:
+		return finite[BF16](t)
 	}
 	return nil
 }
 
-func finite[T float32 | float64](t *Tensor) error {
+func finite[T float32 | float64 | F16 | BF16](t *Tensor) error {
 	data, err := Data[T](t)
 	if err != nil {
 		return err
 	}
 	first, count := -1, 0
 	for i, v := range data {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+		if v := number(v); math.IsNaN(v) || math.IsInf(v, 0) {
 			if count++; first < 0 {
 				first = i
 			}
@@ -56,7 +60,7 @@ func finite[T float32 | float64](t *Tensor) error {
 		index[d] = rest % int(t.view.Dims[d])
 		rest /= int(t.view.Dims[d])
 	}
-	return fmt.Errorf("%w: %v at %v, the first of %d among %d elements", ErrNotFinite, data[first], index, count, len(data))
+	return fmt.Errorf("%w: %v at %v, the first of %d among %d elements", ErrNotFinite, number(data[first]), index, count, len(data))
 }
 
 // calledFrom is the place of the user's call, as a backward names it later.

@@ -23,9 +23,12 @@ func (t *Tensor) Contiguous() *Tensor {
 	return viewed(cloneDef, t, func(*kernels.View) error { return nil }, nil)
 }
 
-// To returns a copy of t with elements of type dt: to int64 by truncation, to a
-// narrower float by rounding to nearest. Where t has dt already it is another
-// handle on the same storage. Gradients flow back through float types.
+// To returns a copy of t with elements of type dt: to an integer by truncation,
+// to a narrower float by rounding to nearest, to Bool by whether an element
+// differs from 0, as NaN does. What is beyond an integer's range keeps its low bits;
+// beyond int64, and for NaN, the result has no meaning. Where t has dt already it
+// is another handle on the same storage. Gradients flow back through float types;
+// other types have no history.
 func (t *Tensor) To(dt DType) *Tensor {
 	if dt == t.view.DType {
 		return viewed(cloneDef, t, func(*kernels.View) error { return nil }, nil)

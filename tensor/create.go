@@ -13,7 +13,10 @@ func Zeros(p Place, dt DType, shape ...int) *Tensor { return full("Zeros", p, dt
 // Ones returns a tensor filled with 1.
 func Ones(p Place, dt DType, shape ...int) *Tensor { return full("Ones", p, dt, 1, shape) }
 
-// Full returns a tensor filled with value, converted to dt.
+// Full returns a tensor filled with value, converted to dt as PyTorch does it: an
+// integer is truncated, a Bool is whether value is not 0, and what dt cannot hold
+// is [ErrValue]. That is a value beyond an integer, NaN for an integer, and a
+// finite value beyond float32; beyond a half it becomes infinite.
 func Full(p Place, dt DType, value float64, shape ...int) *Tensor {
 	return full("Full", p, dt, value, shape)
 }
@@ -28,8 +31,8 @@ func full(op string, p Place, dt DType, value float64, shape []int) *Tensor {
 	return t
 }
 
-// Scalar returns a tensor with no dims that holds value. On the CPU it is a
-// constant that may join operands of any device.
+// Scalar returns a tensor with no dims that holds value, converted as [Full]
+// does it. On the CPU it is a constant that may join operands of any device.
 func Scalar(p Place, dt DType, value float64) *Tensor { return Full(p, dt, value) }
 
 // FromSlice returns a tensor of the given shape with a copy of data, in
@@ -118,6 +121,10 @@ func fullLike(t *Tensor, value float64) *Tensor {
 
 // fill sets every element of t on its stream.
 func fill(t *Tensor, value float64) error {
+	value, err := held(t.view.DType, value)
+	if err != nil {
+		return err
+	}
 	a := kernels.NewArgs()
 	defer a.Put()
 	a.Out = append(a.Out, t.view)
@@ -139,7 +146,7 @@ func (t *Tensor) constantOn(s *Stream, e *env) (*Tensor, error) {
 }
 
 // setConstant sets t to the one value of u, of the same dtype on another device:
-// by a launch, which a capture can record, where a float holds the value.
+// by a launch, which a capture can record, where a float64 holds the value.
 func (t *Tensor) setConstant(u *Tensor) error {
 	if u.view.DType == Int64 {
 		var v [1]int64

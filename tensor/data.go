@@ -124,7 +124,7 @@ func (t *Tensor) write(op string, src []byte) error {
 }
 
 // Item returns the value of a tensor with one element, waiting for the work
-// that it depends on.
+// that it depends on. A Bool is 0 or 1, an int64 beyond 2^53 is rounded.
 func (t *Tensor) Item() (float64, error) {
 	if err := t.usable(); err != nil {
 		return 0, newError("Item", err, t)
@@ -137,8 +137,18 @@ func (t *Tensor) Item() (float64, error) {
 		return item[float32](t)
 	case Float64:
 		return item[float64](t)
-	default:
+	case Float16:
+		return item[F16](t)
+	case BFloat16:
+		return item[BF16](t)
+	case Int64:
 		return item[int64](t)
+	case Int32:
+		return item[int32](t)
+	case Uint8:
+		return item[uint8](t)
+	default:
+		return item[bool](t)
 	}
 }
 
@@ -147,5 +157,5 @@ func item[T Element](t *Tensor) (float64, error) {
 	if err := t.read("Item", bytesOf(v[:])); err != nil {
 		return 0, err
 	}
-	return float64(v[0]), nil
+	return number(v[0]), nil
 }

@@ -15,6 +15,7 @@ import (
 var (
 	ErrShape      = errors.New("shapes do not fit")
 	ErrDType      = errors.New("dtype does not fit")
+	ErrValue      = errors.New("value out of the dtype's range")
 	ErrDevice     = errors.New("operands are on different devices")
 	ErrScope      = errors.New("operands are in unrelated scopes")
 	ErrReleased   = errors.New("tensor is released")

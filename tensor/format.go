@@ -31,6 +31,7 @@ const (
 //	%.2v     2 decimals
 //	%e, %f   floats, all in scientific form or none
 //	%d       integers
+//	%t       truth values
 //	%q       as %v, quoted
 //
 // Unlike PyTorch's, %v has no dtype and no requires_grad. A tensor that cannot
@@ -41,10 +42,10 @@ func (t *Tensor) Format(f fmt.State, verb rune) {
 	if !ok {
 		digits = usualDigits
 	}
-	switch isFloat := t.view.DType.IsFloat(); {
+	switch dt := t.view.DType; {
 	case verb == 'v', verb == 's', verb == 'q':
-	case isFloat && (verb == 'e' || verb == 'f'):
-	case !isFloat && verb == 'd':
+	case dt.IsFloat() && (verb == 'e' || verb == 'f'):
+	case dt.IsInt() && verb == 'd', dt == Bool && verb == 't':
 	default:
 		fmt.Fprintf(f, "%%!%c(tensor %v%v)", verb, t.view.DType, t.Shape())
 		return

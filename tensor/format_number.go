@@ -69,6 +69,19 @@ func intCells(values []int64) cells {
 	return c.aligned()
 }
 
+// truthCells writes truth values as Python does.
+func truthCells(values []bool) cells {
+	c := cells{make([]string, len(values)), 1}
+	for i, v := range values {
+		c.texts[i] = "False"
+		if v {
+			c.texts[i] = "True"
+		}
+		c.width = max(c.width, len(c.texts[i]))
+	}
+	return c.aligned()
+}
+
 func (c cells) aligned() cells {
 	for i, s := range c.texts {
 		c.texts[i] = fmt.Sprintf("%*s", c.width, s)

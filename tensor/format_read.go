@@ -15,20 +15,35 @@ func (t *Tensor) cells(verb rune, digits int) (cells, error) {
 	if err := t.printable(); err != nil {
 		return cells{}, err
 	}
+	floats := func(values []float64) cells { return floatCells(values, verb, digits) }
 	switch t.view.DType {
-	case Int64:
-		values, err := readShown[int64](t, t.view)
-		return intCells(values), err
+	case Float32:
+		return written(t, floats, number[float32])
 	case Float64:
-		values, err := readShown[float64](t, t.view)
-		return floatCells(values, verb, digits), err
+		return written(t, floats, number[float64])
+	case Float16:
+		return written(t, floats, number[F16])
+	case BFloat16:
+		return written(t, floats, number[BF16])
+	case Int64:
+		return written(t, intCells, func(v int64) int64 { return v })
+	case Int32:
+		return written(t, intCells, func(v int32) int64 { return int64(v) })
+	case Uint8:
+		return written(t, intCells, func(v uint8) int64 { return int64(v) })
+	default:
+		return written(t, truthCells, func(v bool) bool { return v })
 	}
-	values, err := readShown[float32](t, t.view)
-	wide := make([]float64, len(values))
+}
+
+// written reads what is printed of t and writes it as a wider type.
+func written[T Element, W any](t *Tensor, write func([]W) cells, widen func(T) W) (cells, error) {
+	values, err := readShown[T](t, t.view)
+	wide := make([]W, len(values))
 	for i, v := range values {
-		wide[i] = float64(v)
+		wide[i] = widen(v)
 	}
-	return floatCells(wide, verb, digits), err
+	return write(wide), err
 }
 
 // printable returns why t cannot be read now. Reading finds out as well, but a

@@ -25,7 +25,7 @@ func (t *Tensor) MulInPlace(u *Tensor) error { return t.change("MulInPlace", ker
 // dtype.
 func (t *Tensor) CopyInPlace(u *Tensor) error { return t.change("CopyInPlace", kernels.Copy, u) }
 
-// Fill sets every element of t to value.
+// Fill sets every element of t to value, converted as [Full] does it.
 func (t *Tensor) Fill(value float64) error {
 	err := t.usable()
 	if err == nil {

@@ -15,7 +15,8 @@ type SGD = kernels.SGDAttr
 type AdamW = kernels.AdamWAttr
 
 // StepSGD updates the parameters in place from their gradients, in as few
-// kernels as there are streams, dtypes and settings. buffers holds a momentum
+// kernels as there are streams, dtypes and settings. Parameters are float32 or
+// float64: in a half type small changes would vanish. buffers holds a momentum
 // buffer for each parameter, and is nil without momentum. h is one setting for
 // all parameters, or one for each, with Momentum in all or in none. Everything
 // is checked before the first launch: an error has changed no parameter.
@@ -27,11 +28,11 @@ func StepSGD(params, buffers []*Tensor, h ...SGD) error {
 	return step("SGD step", kernels.SGDStep, nil, attrsOf(h, func(a *kernels.Attr, h SGD) { a.SGD = h }), params, state...)
 }
 
-// StepAdamW updates the parameters in place from their gradients and the first
-// and second moments, which it updates too. h is one setting for all parameters
-// or one for each; its Step counts from 1. Everything is checked before the
-// first launch: an error has changed no parameter. [Steps] counts by itself,
-// which a captured step needs.
+// StepAdamW updates the parameters, float32 or float64, in place from their
+// gradients and the first and second moments, which it updates too. h is one
+// setting for all parameters or one for each; its Step counts from 1. Everything
+// is checked before the first launch: an error has changed no parameter. [Steps]
+// counts by itself, which a captured step needs.
 func StepAdamW(params, first, second []*Tensor, h ...AdamW) error {
 	return stepAdamW(nil, params, first, second, h)
 }
@@ -77,7 +78,7 @@ func step(name string, id kernels.ID, steps *Steps, attrs []kernels.Attr, params
 	grads := make([]*Tensor, len(params))
 	for i, p := range params {
 		var err error
-		if grads[i], err = stepOperands(p, i, state); err == nil && steps == nil {
+		if grads[i], err = stepOperands(id, p, i, state); err == nil && steps == nil {
 			err = recordable(id, &attrs[i%len(attrs)], p, grads[i])
 		}
 		if err != nil {
@@ -186,9 +187,12 @@ func recordable(id kernels.ID, attr *kernels.Attr, p, grad *Tensor) error {
 var errNoGradient = errors.New("no gradient: backward has not reached the parameter")
 
 // stepOperands returns parameter i's gradient, or why it cannot be updated.
-func stepOperands(p *Tensor, i int, state [][]*Tensor) (*Tensor, error) {
+func stepOperands(id kernels.ID, p *Tensor, i int, state [][]*Tensor) (*Tensor, error) {
 	if err := p.usable(); err != nil {
 		return nil, err
+	}
+	if !id.DTypes().Has(p.view.DType) {
+		return nil, dtypeError("parameter %d is %v; a step needs float32 or float64, which small changes do not vanish in", i, p.view.DType)
 	}
 	grad := p.Grad()
 	if grad == nil {

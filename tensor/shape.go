@@ -8,30 +8,6 @@ import (
 	"tarn/kernels"
 )
 
-// DType is the type of a tensor's elements.
-type DType = kernels.DType
-
-// The element types.
-const (
-	Float32 = kernels.Float32
-	Float64 = kernels.Float64
-	Int64   = kernels.Int64
-)
-
-// Element is what a tensor can hold, as Go types.
-type Element interface{ float32 | float64 | int64 }
-
-func dtypeOf[T Element]() DType {
-	var z T
-	switch any(z).(type) {
-	case float32:
-		return Float32
-	case float64:
-		return Float64
-	}
-	return Int64
-}
-
 // MaxRank is the largest number of dims of a tensor.
 const MaxRank = kernels.MaxRank
 
