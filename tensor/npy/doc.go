@@ -10,11 +10,14 @@
 //
 // # Types
 //
-// Where a tensor has not the type of the file, the values are converted if none
-// of them can change: float16 to float32, bool and the integers of up to 32
-// bits to int64. All others are refused by name: uint64, longdouble, complex,
-// objects (which would be code to run), text, dates, structures, and raw bytes,
-// which is what bfloat16 is written as.
+// Where tensors have not the type of the file, the values are converted if none
+// of them can change: int8, int16 and uint16 to int32, uint32 to int64. All others
+// are refused by name: uint64, longdouble, complex, objects (which would be code
+// to run), text, dates, structures, and raw bytes.
+//
+// NumPy has no bfloat16. Writing one is [tensor.ErrDType]; float32 has all its
+// values. What other libraries write it as, two raw bytes an element that are
+// called V2, is refused since it may be anything.
 //
 // # Files that lie
 //

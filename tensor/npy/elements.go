@@ -2,7 +2,6 @@ package npy
 
 import (
 	"encoding/binary"
-	"math"
 
 	"tarn/tensor"
 )
@@ -65,12 +64,12 @@ func same[T tensor.Element](dst []T, src []byte, order binary.ByteOrder) int {
 	return -1
 }
 
-// widened decodes integers that int64 holds all values of.
-func widened[F int8 | int16 | int32 | uint8 | uint16 | uint32](dst []int64, src []byte, order binary.ByteOrder) int {
+// widened decodes integers that W holds all values of.
+func widened[F int8 | int16 | uint16 | uint32, W int32 | int64](dst []W, src []byte, order binary.ByteOrder) int {
 	from := make([]F, len(dst))
 	mustDecode(src, order, from)
 	for i, v := range from {
-		dst[i] = int64(v)
+		dst[i] = W(v)
 	}
 	return -1
 }
@@ -82,35 +81,21 @@ func mustDecode(src []byte, order binary.ByteOrder, data any) {
 	}
 }
 
-func truths(dst []int64, src []byte, _ binary.ByteOrder) int {
+func truths(dst []bool, src []byte, _ binary.ByteOrder) int {
 	for i, b := range src {
 		if b > 1 {
 			return i
 		}
-		dst[i] = int64(b)
+		dst[i] = b == 1
 	}
 	return -1
 }
 
-func halves(dst []float32, src []byte, order binary.ByteOrder) int {
+func halves(dst []tensor.F16, src []byte, order binary.ByteOrder) int {
 	for i := range dst {
-		dst[i] = half(order.Uint16(src[2*i:]))
+		dst[i] = tensor.F16(order.Uint16(src[2*i:]))
 	}
 	return -1
-}
-
-// half returns the value of an IEEE float16, which float32 always has.
-func half(h uint16) float32 {
-	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&0x1f), uint32(h&0x3ff)
-	const bias = 127 - 15
-	switch exponent {
-	case 0: // a multiple of 2^-24
-		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))
-	case 0x1f: // infinite or not a number
-		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
-	default:
-		return math.Float32frombits(sign | (exponent+bias)<<23 | fraction<<13)
-	}
 }
 
 // place makes the tensor of data, which has the order that h says.

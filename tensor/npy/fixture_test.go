@@ -3,7 +3,6 @@ package npy_test
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -64,34 +63,53 @@ func TestReadsNumPy(t *testing.T) {
 
 func requireContents(t testing.TB, want contents, x *tensor.Tensor) {
 	t.Helper()
-	dt := map[string]tensor.DType{"float16": tensor.Float32, "float32": tensor.Float32, "float64": tensor.Float64}[want.DType]
-	if dt == 0 {
-		dt = tensor.Int64
-	}
+	dt, ok := map[string]tensor.DType{
+		"float16": tensor.Float16, "float32": tensor.Float32, "float64": tensor.Float64, "bool": tensor.Bool, "uint8": tensor.Uint8,
+		"int8": tensor.Int32, "int16": tensor.Int32, "uint16": tensor.Int32, "int32": tensor.Int32, "uint32": tensor.Int64, "int64": tensor.Int64,
+	}[want.DType]
+	require.True(t, ok, want.DType)
 	require.Equal(t, dt, x.DType())
 	require.Equal(t, tensor.Shape(want.Shape), x.Shape())
 	require.True(t, x.IsContiguous())
-	if dt == tensor.Int64 {
-		got, err := tensor.Data[int64](x)
-		require.NoError(t, err)
-		require.Len(t, want.Values, len(got))
-		for i, v := range got {
-			require.Equal(t, want.Values[i], strconv.FormatInt(v, 10), "element %d", i)
+	got := map[tensor.DType]func() []string{
+		tensor.Float32: func() []string { return texts(t, x, func(v float32) string { return floatText(float64(v)) }) },
+		tensor.Float64: func() []string { return texts(t, x, floatText) },
+		tensor.Float16: func() []string {
+			return texts(t, x, func(v tensor.F16) string { return floatText(float64(v.Float32())) })
+		},
+		tensor.Int64: func() []string { return texts(t, x, func(v int64) string { return strconv.FormatInt(v, 10) }) },
+		tensor.Int32: func() []string { return texts(t, x, func(v int32) string { return strconv.Itoa(int(v)) }) },
+		tensor.Uint8: func() []string { return texts(t, x, func(v uint8) string { return strconv.Itoa(int(v)) }) },
+		tensor.Bool: func() []string {
+			return texts(t, x, func(v bool) string { return map[bool]string{true: "1", false: "0"}[v] })
+		},
+	}[dt]()
+	values := want.Values
+	if dt.IsFloat() {
+		values = nil
+		for _, s := range want.Values {
+			v, err := strconv.ParseFloat(s, 64)
+			require.NoError(t, err)
+			values = append(values, floatText(v))
 		}
-		return
 	}
-	y := x.To(tensor.Float64)
-	defer y.Release()
-	got, err := tensor.Data[float64](y)
-	require.NoError(t, err)
-	require.Len(t, want.Values, len(got))
-	for i, v := range got {
-		w, err := strconv.ParseFloat(want.Values[i], 64)
-		require.NoError(t, err)
-		same := math.Float64bits(w) == math.Float64bits(v) || math.IsNaN(w) && math.IsNaN(v)
-		require.True(t, same, "element %d is %v, want %v", i, v, w)
-	}
+	require.Equal(t, append([]string{}, values...), got)
 }
+
+// texts reads x and writes each element.
+func texts[T tensor.Element](t testing.TB, x *tensor.Tensor, write func(T) string) []string {
+	t.Helper()
+	data, err := tensor.Data[T](x)
+	require.NoError(t, err)
+	out := make([]string, len(data))
+	for i, v := range data {
+		out[i] = write(v)
+	}
+	return out
+}
+
+// floatText has every bit of v, but that any NaN is one.
+func floatText(v float64) string { return strconv.FormatFloat(v, 'x', -1, 64) }
 
 // TestWritesAsNumPy writes what was read of NumPy's files of version 1, row-major
 // and little-endian, and gets the same file.
@@ -99,7 +117,7 @@ func TestWritesAsNumPy(t *testing.T) {
 	d := newCPU(t)
 	for _, name := range []string{
 		"f4", "f8", "i8", "f4_scalar", "f8_scalar", "i8_scalar", "f4_empty", "f8_empty", "i8_empty",
-		"vector", "column", "rank8", "f4_special", "f8_special", "i8_limits",
+		"vector", "column", "rank8", "f4_special", "f8_special", "i8_limits", "f2", "i4_limits", "u1_limits", "b1",
 	} {
 		x, err := npy.ReadFile(path(name+".npy"), d)
 		require.NoError(t, err)
@@ -116,7 +134,7 @@ func TestWritesAsNumPy(t *testing.T) {
 	}
 }
 
-// TestRefusesByName: what int64, float32 and float64 do not hold is refused,
+// TestRefusesByName: what no type of a tensor holds is refused,
 // and the error says what it is and where the file says so.
 func TestRefusesByName(t *testing.T) {
 	d := newCPU(t)

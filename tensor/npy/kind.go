@@ -14,22 +14,25 @@ type kind struct {
 	read func(s *source, h *header, p tensor.Place) (*tensor.Tensor, error)
 }
 
-// descrs is how the types of tensors are written.
-var descrs = map[tensor.DType]string{tensor.Float32: "<f4", tensor.Float64: "<f8", tensor.Int64: "<i8"}
+// descrs is how the types of tensors are written. NumPy has no bfloat16.
+var descrs = map[tensor.DType]string{
+	tensor.Float32: "<f4", tensor.Float64: "<f8", tensor.Float16: "<f2",
+	tensor.Int64: "<i8", tensor.Int32: "<i4", tensor.Uint8: "|u1", tensor.Bool: "|b1",
+}
 
 // kinds is what can be read, by NumPy's code without the byte order.
 var kinds = map[string]*kind{
 	"f4": {4, reader(4, same[float32])},
 	"f8": {8, reader(8, same[float64])},
-	"i8": {8, reader(8, same[int64])},
 	"f2": {2, reader(2, halves)},
+	"i8": {8, reader(8, same[int64])},
+	"i4": {4, reader(4, same[int32])},
+	"u1": {1, reader(1, same[uint8])},
 	"b1": {1, reader(1, truths)},
-	"i1": {1, reader(1, widened[int8])},
-	"i2": {2, reader(2, widened[int16])},
-	"i4": {4, reader(4, widened[int32])},
-	"u1": {1, reader(1, widened[uint8])},
-	"u2": {2, reader(2, widened[uint16])},
-	"u4": {4, reader(4, widened[uint32])},
+	"i1": {1, reader(1, widened[int8, int32])},
+	"i2": {2, reader(2, widened[int16, int32])},
+	"u2": {2, reader(2, widened[uint16, int32])},
+	"u4": {4, reader(4, widened[uint32, int64])},
 }
 
 // refused has the codes that other files have, the first that fits counting.

@@ -3,6 +3,7 @@ package npy
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -17,7 +18,8 @@ type array struct {
 }
 
 // Write writes t to w in row-major order, waiting for the work that t depends
-// on. Errors are w's, and those of [tensor.Data], before anything is written.
+// on. Errors are w's, and those of [tensor.Data] and [tensor.ErrDType] for a
+// bfloat16, before anything is written.
 func Write(w io.Writer, t *tensor.Tensor) error {
 	a, err := arrayOf(t)
 	if err != nil {
@@ -41,14 +43,33 @@ func WriteFile(path string, t *tensor.Tensor) error {
 	return errors.Join(a.write(f), f.Close())
 }
 
+// writable returns why NumPy has no array of t's type.
+func writable(t *tensor.Tensor) error {
+	if t.DType() == tensor.BFloat16 {
+		return fmt.Errorf("npy: %w: NumPy has no bfloat16; float32 has all its values", tensor.ErrDType)
+	}
+	return nil
+}
+
 func arrayOf(t *tensor.Tensor) (a array, err error) {
+	if err := writable(t); err != nil {
+		return a, err
+	}
 	switch t.DType() {
 	case tensor.Float32:
 		a.elements, err = elementsOf[float32](t)
 	case tensor.Float64:
 		a.elements, err = elementsOf[float64](t)
-	default:
+	case tensor.Float16:
+		a.elements, err = elementsOf[tensor.F16](t)
+	case tensor.Int64:
 		a.elements, err = elementsOf[int64](t)
+	case tensor.Int32:
+		a.elements, err = elementsOf[int32](t)
+	case tensor.Uint8:
+		a.elements, err = elementsOf[uint8](t)
+	default:
+		a.elements, err = elementsOf[bool](t)
 	}
 	if err == nil {
 		a.header = formatHeader(t.DType(), t.Shape())
@@ -74,7 +95,7 @@ func (a array) write(w io.Writer) error {
 func writeElements[T tensor.Element](w io.Writer, data []T) error {
 	buf := make([]byte, 0, chunk)
 	for part := range slices.Chunk(data, chunk/8) {
-		b, err := binary.Append(buf, binary.LittleEndian, part)
+		b, err := appended(buf, part)
 		if err != nil {
 			return err
 		}
@@ -83,4 +104,16 @@ func writeElements[T tensor.Element](w io.Writer, data []T) error {
 		}
 	}
 	return nil
+}
+
+// appended returns b with the bytes of elements behind it.
+func appended(b []byte, elements any) ([]byte, error) {
+	halves, ok := elements.([]tensor.F16)
+	if !ok {
+		return binary.Append(b, binary.LittleEndian, elements)
+	}
+	for _, h := range halves { // a type of our own, which package binary is slow at
+		b = binary.LittleEndian.AppendUint16(b, uint16(h))
+	}
+	return b, nil
 }

@@ -105,6 +105,17 @@ func TestWriteErrors(t *testing.T) {
 	} {
 		require.ErrorIs(t, err, tensor.ErrShape)
 	}
+	half := tensor.FromSlice(d, []tensor.BF16{1})
+	defer half.Release()
+	var written bytes.Buffer
+	for _, err := range []error{
+		npy.Write(&written, half), npy.WriteFile(name, half),
+		npy.WriteZip(&written, npy.Stored, npy.Named{Name: "x", Tensor: half}),
+	} {
+		require.ErrorIs(t, err, tensor.ErrDType)
+		require.ErrorContains(t, err, "NumPy has no bfloat16")
+	}
+	require.Zero(t, written.Len())
 	old, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.Equal(t, "old", string(old))

@@ -150,7 +150,8 @@ const (
 
 // WriteZip writes an archive of the tensors to w, in their order, as [Write]
 // writes each; numpy.load reads it. Names that are not as [Named] says, or are
-// there twice, are an error before anything is written.
+// there twice, and types that NumPy has not, are an error before anything is
+// written.
 func WriteZip(w io.Writer, packing Packing, tensors ...Named) error {
 	if packing != Stored && packing != Deflated {
 		panic(fmt.Sprintf("npy: WriteZip with packing %d, want Stored or Deflated", packing))
@@ -165,6 +166,9 @@ func WriteZip(w io.Writer, packing Packing, tensors ...Named) error {
 			return fmt.Errorf("npy: tensor %d, called %q: %s", i, n.Name, what)
 		}
 		seen[n.Name] = true
+		if err := writable(n.Tensor); err != nil {
+			return fmt.Errorf("npy: tensor %d, called %q: %w", i, n.Name, err)
+		}
 	}
 	z := zip.NewWriter(w)
 	for _, n := range tensors {
