@@ -176,7 +176,7 @@ func checkOverlap(id ID, a *Args) *Error {
 			}
 		}
 		for j := range ins {
-			if specs[id].inPlace && sameElements(out, &ins[j]) {
+			if specs[id].inPlace && out.SameElements(&ins[j]) {
 				continue
 			}
 			if e.overlaps(ins[j].extent()) {
@@ -222,17 +222,4 @@ func (v *View) extent() extent {
 // it misses.
 func (e extent) overlaps(f extent) bool {
 	return e.lo < f.hi && f.lo < e.hi && (e.first == f.first || e.dense && f.dense)
-}
-
-// sameElements reports whether v and w put the same index at the same bytes.
-func sameElements(v, w *View) bool {
-	if v.Ptr != w.Ptr || v.DType.Size() != w.DType.Size() || !v.SameDims(w) {
-		return false
-	}
-	for d, n := range v.Dims[:v.Rank] {
-		if n > 1 && v.Strides[d] != w.Strides[d] {
-			return false
-		}
-	}
-	return true
 }

@@ -45,6 +45,19 @@ func (v *View) SameDims(w *View) bool {
 		v.Rank == w.Rank && equal(v.Dims[:v.Rank], w.Dims[:w.Rank])
 }
 
+// SameElements reports whether v and w put the same index at the same bytes.
+func (v *View) SameElements(w *View) bool {
+	if v.Ptr != w.Ptr || v.DType.Size() != w.DType.Size() || !v.SameDims(w) {
+		return false
+	}
+	for d, n := range v.Dims[:v.Rank] {
+		if n > 1 && v.Strides[d] != w.Strides[d] {
+			return false
+		}
+	}
+	return true
+}
+
 func equal(a, b []int64) bool {
 	for i := range a {
 		if a[i] != b[i] {

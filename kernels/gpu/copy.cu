@@ -1,19 +1,11 @@
-// Copy, with conversion of the element type. Elements that keep their type are
-// moved as bits; a dense copy of those is the driver's.
-#include "tarn.cuh"
+// Copy of elements that keep their type: they are moved as bits. A dense copy is
+// the driver's, and convert.cu has the rest.
+#include "dtype.cuh"
 
-template <class D, class S> INLINE D convert(S x) { return (D)x; }
-
-// As many elements as make 16 bytes of the narrower type: the wider one then
-// takes two vectors.
-template <class D, class S> constexpr int group = 16 / (sizeof(D) < sizeof(S) ? sizeof(D) : sizeof(S));
-
-// w counts groups, count is that of elements. A source may be one element over
-// and over.
-template <class D, class S>
-INLINE void copy_vectors(D *out, const S *x, i64 count, const Walk<u32, 2> &w, u32 splat) {
-  constexpr int V = group<D, S>;
-  constexpr int VS = V < width<S> ? V : width<S>, VD = V < width<D> ? V : width<D>;
+// w counts vectors of 16 bytes, count is that of elements. A source may be one
+// element over and over.
+template <class T> INLINE void copy_vectors(T *out, const T *x, i64 count, const Walk<u32, 2> &w, u32 splat) {
+  constexpr int V = width<T>;
   bool one = splat & 2;
   for (u32 i = thread<u32>(); i < w.count; i += threads<u32>()) {
     i64 at[2];
@@ -21,50 +13,41 @@ INLINE void copy_vectors(D *out, const S *x, i64 count, const Walk<u32, 2> &w, u
     i64 left = count - (i64)i * V;
     if (left < V) {
 #pragma nounroll
-      for (int j = 0; j < left; j++) out[at[0] + j] = convert<D>(x[at[1] + (one ? 0 : j)]);
+      for (int j = 0; j < left; j++) out[at[0] + j] = x[at[1] + (one ? 0 : j)];
       continue;
     }
-    D v[V];
+    typedef u32 Words __attribute__((ext_vector_type(4))); // a struct would be stored in parts
+    Words v;
     if (one) {
-      D same = convert<D>(x[at[1]]);
-      for (int j = 0; j < V; j++) v[j] = same;
+      Vec<T, V> same;
+      for (int j = 0; j < V; j++) same.at[j] = x[at[1]];
+      v = __builtin_bit_cast(Words, same);
     } else {
-      for (int p = 0; p < V; p += VS) {
-        Vec<S, VS> a = *(const Vec<S, VS> *)(x + at[1] + p);
-        for (int j = 0; j < VS; j++) v[p + j] = convert<D>(a.at[j]);
-      }
+      v = *(const Words *)(x + at[1]);
     }
-    for (int p = 0; p < V; p += VD) {
-      Vec<D, VD> b;
-      for (int j = 0; j < VD; j++) b.at[j] = v[p + j];
-      *(Vec<D, VD> *)(out + at[0] + p) = b;
-    }
+    *(Words *)(out + at[0]) = v;
   }
 }
 
-template <class D, class S, class I> INLINE void copy(D *out, const S *x, const Walk<I, 2> &w) {
+template <class T, class I> INLINE void copy(T *out, const T *x, const Walk<I, 2> &w) {
   for (I i = thread<I>(); i < w.count; i += threads<I>()) {
     i64 at[2];
     w.offsets(i, at);
-    out[at[0]] = convert<D>(x[at[1]]);
+    out[at[0]] = x[at[1]];
   }
 }
 
-#define COPY(NAME, D, S)                                                                     \
-  KERNEL copy_##NAME##_vectors(D *out, const S *x, i64 count, Walk<u32, 2> w, u32 splat) {   \
+#define COPY(BITS, T)                                                                        \
+  KERNEL copy_##BITS##_vectors(T *out, const T *x, i64 count, Walk<u32, 2> w, u32 splat) {   \
     copy_vectors(out, x, count, w, splat);                                                   \
   }                                                                                          \
-  KERNEL copy_##NAME##_index32(D *out, const S *x, Walk<u32, 2> w) { copy(out, x, w); }      \
-  KERNEL copy_##NAME##_index64(D *out, const S *x, Walk<u64, 2> w) { copy(out, x, w); }
+  KERNEL copy_##BITS##_index32(T *out, const T *x, Walk<u32, 2> w) { copy(out, x, w); }      \
+  KERNEL copy_##BITS##_index64(T *out, const T *x, Walk<u64, 2> w) { copy(out, x, w); }
 
-COPY(b32, u32, u32)
-COPY(b64, u64, u64)
-COPY(f32_f64, f32, f64)
-COPY(f32_i64, f32, i64)
-COPY(f64_f32, f64, f32)
-COPY(f64_i64, f64, i64)
-COPY(i64_f32, i64, f32)
-COPY(i64_f64, i64, f64)
+COPY(b8, u8)
+COPY(b16, u16)
+COPY(b32, u32)
+COPY(b64, u64)
 
 #define TILE 32
 #define TILE_ROWS 8
@@ -102,5 +85,7 @@ INLINE void transpose(T *out, const T *x, u32 rows, u32 cols, i64 out_stride, i6
     transpose(out, x, rows, cols, out_stride, x_stride, w, across, down);                               \
   }
 
+TRANSPOSE(b8, u8)
+TRANSPOSE(b16, u16)
 TRANSPOSE(b32, u32)
 TRANSPOSE(b64, u64)

@@ -8,25 +8,26 @@ import (
 var (
 	copyModule = declare("copy", 0)
 
-	copy32 = copyModule.layouts("copy_b32")
-	copy64 = copyModule.layouts("copy_b64")
-
-	// conversions are by the dtype of the destination, then of the source.
-	conversions = byDType[byDType[layouts]]{
-		f32: byDType[layouts]{f64: copyModule.layouts("copy_f32_f64"), i64: copyModule.layouts("copy_f32_i64")},
-		f64: byDType[layouts]{f32: copyModule.layouts("copy_f64_f32"), i64: copyModule.layouts("copy_f64_i64")},
-		i64: byDType[layouts]{f32: copyModule.layouts("copy_i64_f32"), f64: copyModule.layouts("copy_i64_f64")},
+	// By the bits of an element, which is moved as it is.
+	copies = bySize[layouts]{
+		copyModule.layouts("copy_b8"), copyModule.layouts("copy_b16"),
+		copyModule.layouts("copy_b32"), copyModule.layouts("copy_b64"),
 	}
-
-	transpose32 = copyModule.kernel("transpose_b32")
-	transpose64 = copyModule.kernel("transpose_b64")
+	transposes = bySize[kernel]{
+		copyModule.kernel("transpose_b8"), copyModule.kernel("transpose_b16"),
+		copyModule.kernel("transpose_b32"), copyModule.kernel("transpose_b64"),
+	}
 )
 
-func (k *Kernels) copy(s cuda.Stream, a *kernels.Args) error {
-	out, in := &a.Out[0], &a.In[0]
+// copy does Copy.
+func (k *Kernels) copy(s cuda.Stream, a *kernels.Args) error { return k.copyTo(s, &a.Out[0], &a.In[0]) }
+
+// copyTo copies the elements of in, converted, to out, which has its dims and
+// is not empty.
+func (k *Kernels) copyTo(s cuda.Stream, out, in *kernels.View) error {
 	w := walkOver(out, in)
-	if out.DType != in.DType {
-		return k.elements(s, conversions.of(out.DType).of(in.DType), &w, 16/min(w.sizes[0], w.sizes[1]), nil)
+	if out.DType != in.DType && !(out.DType == kernels.Uint8 && in.DType == kernels.Bool) {
+		return k.convert(s, &w, out.DType, in.DType)
 	}
 	if out.Ptr == in.Ptr { // checked: the same elements
 		return nil
@@ -38,11 +39,7 @@ func (k *Kernels) copy(s cuda.Stream, a *kernels.Args) error {
 	if d := w.crossing(); d > 0 && !k.isWide(w.count) {
 		return k.transpose(s, &w, d)
 	}
-	list := &copy64
-	if size == 4 {
-		list = &copy32
-	}
-	return k.elements(s, list, &w, 16/size, nil)
+	return k.elements(s, copies.of(size), &w, 16/size, nil)
 }
 
 // crossing returns the dim along which the second operand is dense while the
@@ -77,11 +74,7 @@ func (k *Kernels) transpose(s cuda.Stream, w *walk, d int) error {
 	batch.join()
 	across, down := (cols+tile-1)/tile, (rows+tile-1)/tile
 	tiles := across * down * batch.count
-	x := transpose32
-	if w.sizes[0] == 8 {
-		x = transpose64
-	}
-	l, err := k.prepare(x)
+	l, err := k.prepare(*transposes.of(w.sizes[0]))
 	if err != nil {
 		return err
 	}

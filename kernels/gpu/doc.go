@@ -7,6 +7,7 @@
 //	table.go         the table of ops
 //	dtype.go         what there is one of for each element type; dtype.cuh for kernels
 //	walk.go          dims and strides made simple before a launch
+//	half.go          ops on float32 copies of half types
 //	fault.go         what a kernel found wrong with the data
 //	cublaslt.go      products by NVIDIA's library, where the user asks for it
 //	others           the launchers, beside the .cu file of the same name

@@ -1,6 +1,10 @@
 package gpu
 
-import "tarn/kernels"
+import (
+	"math/bits"
+
+	"tarn/kernels"
+)
 
 // byDType is something for each element type; unused where an op lacks one.
 type byDType[T any] struct{ f32, f64, f16, bf16, i64, i32, u8, b8 T }
@@ -33,3 +37,8 @@ func suffix(d kernels.DType) string {
 var suffixes = byDType[string]{
 	f32: "f32", f64: "f64", f16: "f16", bf16: "bf16", i64: "i64", i32: "i32", u8: "u8", b8: "b8",
 }
+
+// bySize is something for elements of 1, 2, 4 and 8 bytes.
+type bySize[T any] [4]T
+
+func (b *bySize[T]) of(size int64) *T { return &b[bits.TrailingZeros64(uint64(size))] }

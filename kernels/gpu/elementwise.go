@@ -47,6 +47,21 @@ func unary(id kernels.ID) func(*Kernels, cuda.Stream, *kernels.Args) error {
 // elements at a time. Unless attr is nil, kernels take its Alpha and Beta in
 // the element type.
 func (k *Kernels) elements(s cuda.Stream, list *layouts, w *walk, width int64, attr *kernels.Attr) error {
+	l, threads, err := k.walking(list, w, width)
+	if err != nil {
+		return err
+	}
+	if attr != nil {
+		passFloat(l, w.sizes[0], attr.Alpha)
+		passFloat(l, w.sizes[0], attr.Beta)
+	}
+	return l.Run(s, k.line(threads))
+}
+
+// walking begins the launch of the kernel of list that fits w: that of vectors
+// takes width elements at a time. The operands and how to walk through them are
+// its first arguments. threads are those that have something to do.
+func (k *Kernels) walking(list *layouts, w *walk, width int64) (l *cuda.Launch, threads int64, err error) {
 	count, splat := w.count, w.splat()
 	vectors := false
 	if w.inVectors(width) {
@@ -59,9 +74,8 @@ func (k *Kernels) elements(s cuda.Stream, list *layouts, w *walk, width int64, a
 	if !vectors {
 		x = list.index(wide)
 	}
-	l, err := k.prepare(x)
-	if err != nil {
-		return err
+	if l, err = k.prepare(x); err != nil {
+		return nil, 0, err
 	}
 	for _, p := range w.ptrs[:w.operands] {
 		l.Ptr(cuda.DevicePtr(p))
@@ -71,11 +85,7 @@ func (k *Kernels) elements(s cuda.Stream, list *layouts, w *walk, width int64, a
 	} else {
 		w.pass(l, wide)
 	}
-	if attr != nil {
-		passFloat(l, w.sizes[0], attr.Alpha)
-		passFloat(l, w.sizes[0], attr.Beta)
-	}
-	return l.Run(s, k.line(w.count))
+	return l, w.count, nil
 }
 
 // splat has bit j set where operand j is one element along the innermost dim.

@@ -1,5 +1,5 @@
 // Fill: every element becomes the same bits.
-#include "tarn.cuh"
+#include "dtype.cuh"
 
 // Elements that lie dense, 16 bytes a thread; out is a multiple of 16.
 template <class T> INLINE void fill_vectors(T *out, u64 count, T v) {
@@ -19,10 +19,16 @@ template <class T, class I> INLINE void fill_strided(T *out, const Walk<I, 1> &w
   }
 }
 
-#define FILL(T, BITS)                                                                             \
-  KERNEL fill_##BITS##_vectors(T *out, u64 count, T v) { fill_vectors(out, count, v); }                    \
-  KERNEL fill_##BITS##_index32(T *out, Walk<u32, 1> w, T v) { fill_strided(out, w, v); }               \
-  KERNEL fill_##BITS##_index64(T *out, Walk<u64, 1> w, T v) { fill_strided(out, w, v); }
+// Dense bytes are the driver's.
+#define FILL_STRIDED(BITS, T)                                                                  \
+  KERNEL fill_##BITS##_index32(T *out, Walk<u32, 1> w, u64 v) { fill_strided(out, w, (T)v); }  \
+  KERNEL fill_##BITS##_index64(T *out, Walk<u64, 1> w, u64 v) { fill_strided(out, w, (T)v); }
 
-FILL(u32, b32)
-FILL(u64, b64)
+#define FILL(BITS, T)                                                                                 \
+  KERNEL fill_##BITS##_vectors(T *out, u64 count, u64 v) { fill_vectors(out, count, (T)v); }  \
+  FILL_STRIDED(BITS, T)
+
+FILL_STRIDED(b8, u8)
+FILL(b16, u16)
+FILL(b32, u32)
+FILL(b64, u64)

@@ -10,55 +10,78 @@ import (
 var (
 	fillModule = declare("fill", 0)
 
-	fill32 = fillModule.layouts("fill_b32")
-	fill64 = fillModule.layouts("fill_b64")
+	fills = bySize[layouts]{
+		{index32: fillModule.kernel("fill_b8_index32"), index64: fillModule.kernel("fill_b8_index64")},
+		fillModule.layouts("fill_b16"), fillModule.layouts("fill_b32"), fillModule.layouts("fill_b64"),
+	}
 )
 
 func (k *Kernels) fill(s cuda.Stream, a *kernels.Args) error {
 	w := walkOver(&a.Out[0])
-	pattern, size := fillBits(a.Out[0].DType, a.Attr.Alpha)
-	half := uint32(pattern)
-	if w.dense() && (size == 4 || pattern>>32 == uint64(half)) {
-		return k.context.Fill32(s, cuda.DevicePtr(w.ptrs[0]), half, w.count*size/4)
-	}
-	list := &fill64
-	if size == 4 {
-		list = &fill32
-	}
-	if w.dense() && w.inVectors(16/size) {
-		l, err := k.prepare(list.vectors)
-		if err != nil {
-			return err
+	size, pattern := w.sizes[0], fillBits(a.Out[0].DType, a.Attr.Alpha)
+	list := fills.of(size)
+	if w.dense() {
+		p, bytes, repeats := cuda.DevicePtr(w.ptrs[0]), w.count*size, period(pattern, size)
+		switch {
+		case repeats == 1:
+			return k.context.Fill8(s, p, uint8(pattern), bytes)
+		case repeats <= 4 && bytes%4 == 0 && p%4 == 0:
+			return k.context.Fill32(s, p, uint32(repeated(pattern, repeats)), bytes/4)
+		case w.inVectors(16 / size):
+			l, err := k.prepare(list.vectors)
+			if err != nil {
+				return err
+			}
+			return l.Ptr(p).Int64(w.count).Uint64(pattern).Run(s, k.line(bytes/16))
 		}
-		l.Ptr(cuda.DevicePtr(w.ptrs[0])).Int64(w.count)
-		passBits(l, pattern, size)
-		return l.Run(s, k.line(w.count*size/16))
 	}
 	wide := k.isWide(w.count)
 	l, err := k.prepare(list.index(wide))
 	if err != nil {
 		return err
 	}
-	w.pass(l.Ptr(cuda.DevicePtr(w.ptrs[0])), wide)
-	passBits(l, pattern, size)
-	return l.Run(s, k.line(w.count))
+	return w.pass(l.Ptr(cuda.DevicePtr(w.ptrs[0])), wide).Uint64(pattern).Run(s, k.line(w.count))
 }
 
-// fillBits returns x as an element of type d, and its size in bytes.
-func fillBits(d kernels.DType, x float64) (pattern uint64, size int64) {
+// fillBits returns the bits of x as an element of type d, as Copy converts it.
+func fillBits(d kernels.DType, x float64) uint64 {
 	switch d {
 	case kernels.Float32:
-		return uint64(math.Float32bits(float32(x))), 4
+		return uint64(math.Float32bits(float32(x)))
 	case kernels.Float64:
-		return math.Float64bits(x), 8
+		return math.Float64bits(x)
+	case kernels.Float16:
+		return uint64(kernels.ToF16(float32(x)))
+	case kernels.BFloat16:
+		return uint64(kernels.ToBF16(float32(x)))
+	case kernels.Int32:
+		return uint64(uint32(int64(x)))
+	case kernels.Uint8:
+		return uint64(uint8(int64(x)))
+	case kernels.Bool:
+		return uint64(bit(x != 0))
 	}
-	return uint64(int64(x)), 8
+	return uint64(int64(x))
 }
 
-func passBits(l *cuda.Launch, pattern uint64, size int64) {
-	if size == 4 {
-		l.Uint32(uint32(pattern))
-	} else {
-		l.Uint64(pattern)
+// period returns after how many bytes the bits of an element of size bytes begin
+// again: a power of two, and size at most.
+func period(pattern uint64, size int64) int64 {
+	for ; size > 1; size /= 2 {
+		half := 4 * size // in bits
+		if pattern>>half != pattern&(1<<half-1) {
+			return size
+		}
+		pattern >>= half
 	}
+	return 1
+}
+
+// repeated returns 8 bytes of a pattern that begins again after period bytes.
+func repeated(pattern uint64, period int64) uint64 {
+	for ; period < 8; period *= 2 {
+		bits := 8 * period
+		pattern = pattern&(1<<bits-1) | pattern<<bits
+	}
+	return pattern
 }

@@ -8,8 +8,8 @@ import (
 
 // MatMulBatch queues many products at once. It is kernels.MatMul for operands
 // with one more dim, the first one, which counts the products; an input that
-// all products use has stride 0 along it. The error is a *kernels.Error for
-// operands that do not fit, and the device's else.
+// all products use has stride 0 along it. Operands are float32 or float64. The
+// error is a *kernels.Error for operands that do not fit, and the device's else.
 func (k *Kernels) MatMulBatch(q kernels.Queue, a *kernels.Args) error {
 	if err := checkBatch(a); err != nil {
 		return err
@@ -58,7 +58,7 @@ func checkBatch(a *kernels.Args) error {
 			}
 		}
 	}
-	return kernels.Check(kernels.MatMul, kernels.MatMul.DTypes(), first)
+	return kernels.Check(kernels.MatMul, kernels.Wides, first)
 }
 
 func productError(err error, format string, args ...any) error {

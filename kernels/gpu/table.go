@@ -12,15 +12,24 @@ type body struct {
 	run func(k *Kernels, s cuda.Stream, a *kernels.Args) error
 	// workspace returns the bytes that run needs in Args.Work; nil: none.
 	workspace func(k *Kernels, a *kernels.Args) int64
+	// halves: run takes the half types too. Else, where the specification has
+	// them, it gets float32 copies, see half.go.
+	halves bool
+	// updates: run reads what is in the outputs, or leaves some of it, also
+	// without Attr.Accumulate.
+	updates bool
+	// lacks are the types of Out[0] that the specification has and run does not
+	// take.
+	lacks kernels.DTypes
 }
 
 // bodies are the ops by ID.
 var bodies = [kernels.NumOps]body{
-	kernels.Fill:     {run: (*Kernels).fill},
-	kernels.Copy:     {run: (*Kernels).copy},
-	kernels.Add:      {run: binary(kernels.Add)},
-	kernels.Sub:      {run: binary(kernels.Sub)},
-	kernels.Mul:      {run: binary(kernels.Mul)},
+	kernels.Fill:     {run: (*Kernels).fill, halves: true},
+	kernels.Copy:     {run: (*Kernels).copy, halves: true},
+	kernels.Add:      {run: binary(kernels.Add), lacks: narrow},
+	kernels.Sub:      {run: binary(kernels.Sub), lacks: narrow},
+	kernels.Mul:      {run: binary(kernels.Mul), lacks: narrow},
 	kernels.Div:      {run: binary(kernels.Div)},
 	kernels.ReLUGrad: {run: binary(kernels.ReLUGrad)},
 	kernels.Affine:   {run: unary(kernels.Affine)},
@@ -36,45 +45,60 @@ var bodies = [kernels.NumOps]body{
 	kernels.CrossEntropy:     {run: (*Kernels).crossEntropy, workspace: (*Kernels).crossEntropyWorkspace},
 	kernels.CrossEntropyGrad: {run: (*Kernels).crossEntropyGrad},
 
-	kernels.SGDStep:   {run: (*Kernels).sgdStep},
-	kernels.AdamWStep: {run: (*Kernels).adamWStep},
+	kernels.SGDStep:   {run: (*Kernels).sgdStep, updates: true},
+	kernels.AdamWStep: {run: (*Kernels).adamWStep, updates: true},
 	kernels.MatMul:    {run: (*Kernels).matMul, workspace: (*Kernels).matMulWorkspace},
 }
 
-// have are the element types that there are kernels for.
-const have = kernels.Wides | 1<<kernels.Int64
+// narrow are the types that the elementwise ops have no kernels for.
+const narrow = kernels.DTypes(1<<kernels.Int32 | 1<<kernels.Uint8 | 1<<kernels.Bool)
 
 func (k *Kernels) makeTable() kernels.Table {
 	var t kernels.Table
 	for id := range kernels.ID(kernels.NumOps) {
-		b := &bodies[id]
-		if b.run == nil {
-			continue
+		if bodies[id].run != nil {
+			t[id] = k.makeOp(id, &bodies[id])
 		}
-		op := &kernels.Op{ID: id, DTypes: id.DTypes() & have}
-		op.Run = func(q kernels.Queue, a *kernels.Args) error { return k.run(id, b, q, a) }
-		if b.workspace != nil {
-			op.Workspace = func(a *kernels.Args) int64 {
-				if kernels.Check(id, id.DTypes()&have, a) != nil || a.Out[0].Len() == 0 {
-					return 0 // Run says what is wrong, or does nothing
-				}
-				return b.workspace(k, a)
-			}
-		}
-		t[id] = op
 	}
 	return t
 }
 
-func (k *Kernels) run(id kernels.ID, b *body, q kernels.Queue, a *kernels.Args) error {
-	if err := kernels.Check(id, id.DTypes()&have, a); err != nil {
-		return err
+func (k *Kernels) makeOp(id kernels.ID, b *body) *kernels.Op {
+	op := &kernels.Op{ID: id, DTypes: id.DTypes() &^ b.lacks}
+	op.Workspace = func(a *kernels.Args) int64 {
+		if b.workspace == nil && !b.inFloats(a) || kernels.Check(id, op.DTypes, a) != nil || isEmpty(id, a) {
+			return 0 // Run says what is wrong, or does nothing
+		}
+		return k.workspace(b, a)
 	}
-	if id != kernels.SGDStep && id != kernels.AdamWStep && a.Out[0].Len() == 0 {
-		return nil
+	op.Run = func(q kernels.Queue, a *kernels.Args) error {
+		if err := kernels.Check(id, op.DTypes, a); err != nil || isEmpty(id, a) {
+			return err
+		}
+		if a.Work.Ptr == 0 && k.workspace(b, a) > 0 {
+			return &kernels.Error{Op: id, Err: kernels.ErrAddress, Detail: "no workspace"}
+		}
+		if b.inFloats(a) {
+			return k.runInFloats(q.Stream(), b, a)
+		}
+		return b.run(k, q.Stream(), a)
 	}
-	if b.workspace != nil && a.Work.Ptr == 0 && b.workspace(k, a) > 0 {
-		return &kernels.Error{Op: id, Err: kernels.ErrAddress, Detail: "no workspace"}
+	return op
+}
+
+// isEmpty reports whether the op has nothing to write, by its only output.
+func isEmpty(id kernels.ID, a *kernels.Args) bool {
+	return id != kernels.SGDStep && id != kernels.AdamWStep && a.Out[0].Len() == 0
+}
+
+// workspace returns the bytes that the op needs for arguments that have been
+// checked.
+func (k *Kernels) workspace(b *body, a *kernels.Args) int64 {
+	if b.inFloats(a) {
+		return k.workspaceInFloats(b, a)
 	}
-	return b.run(k, q.Stream(), a)
+	if b.workspace == nil {
+		return 0
+	}
+	return b.workspace(k, a)
 }

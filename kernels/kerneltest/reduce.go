@@ -149,7 +149,7 @@ func (s *suite) reduce() {
 // longSums holds sums of many elements to 1e-6, where adding one float32 after
 // the other is off by far more. The expected values are known in closed form.
 func (s *suite) longSums() {
-	if s.every > 8 {
+	if s.every > 8 || s.dtype.IsHalf() { // whose results have too few digits to tell
 		return
 	}
 	// One element repeated 65535*1024+1 times: a count that no 32-bit grid of
