@@ -21,6 +21,7 @@ type Attr struct {
 	Axis        int        // ArgMax
 	SGD         SGDAttr
 	AdamW       AdamWAttr
+	Attention   AttentionAttr
 }
 
 // Activation is a function that a kernel applies to its result before storing.
@@ -46,6 +47,12 @@ type AdamWAttr struct {
 	LR, Beta1, Beta2, Eps, WeightDecay float64
 
 	Step int64
+}
+
+// AttentionAttr holds the scalars of Attention and AttentionGrad.
+type AttentionAttr struct {
+	Scale  float64 // of the products of queries and keys
+	Causal bool    // query i sees the keys 0 to i alone
 }
 
 var argsPool = sync.Pool{New: func() any {

@@ -95,6 +95,17 @@ func Check(id ID, dtypes DTypes, a *Args) error {
 	return nil
 }
 
+// NothingToWrite reports whether a, which Check has found good, has no element
+// to be written: all outputs are empty.
+func NothingToWrite(a *Args) bool {
+	for i := range a.Out {
+		if a.Out[i].Len() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 func fail(id ID, err error, format string, args ...any) *Error {
 	return &Error{Op: id, Err: err, Detail: fmt.Sprintf(format, args...)}
 }

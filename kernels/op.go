@@ -191,6 +191,30 @@ const (
 	// forward op would lose digits to large logits. Float.
 	CrossEntropyGrad
 
+	// Attention: Out[0] o [B,H,L,E] = softmax(score) v over the keys, where a
+	// score is Attr.Attention.Scale times the product of a query of In[0] q
+	// [B,H,L,D] and a key of In[1] k [B,G,S,D], and In[2] v is [B,G,S,E]. G
+	// divides H: each head of k and v serves H/G heads of q in a row. In[3], which
+	// may be left out, is a mask [B,H,L,S]: of q's dtype, to be added to the
+	// score, or Bool, true where the key is seen. With Attr.Attention.Causal query
+	// i sees the keys 0 to i, counted from the first also where L and S differ,
+	// as by PyTorch's is_causal. Out[1] [B,H,L], Float64 for Float64 and Float32
+	// for the others, is the logarithm of the sum of exp(score).
+	//
+	// A query that sees no key, or whose scores are all -Inf, gives 0 and a
+	// logarithm of -Inf; PyTorch 2.15 gives 0 too. A score of NaN or +Inf makes
+	// its row NaN, where PyTorch's kernel for the CPU hides a NaN behind 0. A key
+	// that is not seen is left out, or multiplied by 0: the v of it must be finite.
+	// No body stores the scores: work space is linear in L and in S. Float.
+	Attention
+	// AttentionGrad: Out[0] dq, Out[1] dk and Out[2] dv, of the dims of q, k and
+	// v, from In[0] do, In[1] q, In[2] k, In[3] v, Attention's results In[4] o and
+	// In[5], and the mask In[6] if there was one. With p = exp(score - In[5]), 0
+	// where In[5] is -Inf, and ds = p*(do v' - sum(do*o)): dq = Scale*ds k, dk =
+	// Scale*ds' q, dv = p' do, the last two added up over the heads that share k
+	// and v. The scores are made anew, and no mask gets a gradient. Float.
+	AttentionGrad
+
 	// SGDStep updates many parameters with PyTorch's SGD, Attr.SGD. Parameter
 	// i: Out[i] with gradient In[i] when momentum is 0; else Out[2i] parameter,
 	// Out[2i+1] momentum buffer. Float.

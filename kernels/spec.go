@@ -110,6 +110,9 @@ var specs = [numOps]spec{
 	CrossEntropy:     {name: "cross_entropy", dtypes: Floats, out: 1, in: 2, types: classesAt(1), dims: checkCrossEntropy},
 	CrossEntropyGrad: {name: "cross_entropy_grad", dtypes: Floats, out: 1, in: 3, types: classesAt(2), dims: checkCrossEntropyGrad},
 
+	Attention:     {name: "attention", dtypes: Floats, out: 2, in: 3, optional: 1, types: attentionTypes, dims: checkAttention},
+	AttentionGrad: {name: "attention_grad", dtypes: Floats, out: 3, in: 6, optional: 1, types: attentionGradTypes, dims: checkAttentionGrad},
+
 	SGDStep:   {name: "sgd_step", dtypes: Wides, dims: checkGroups},
 	AdamWStep: {name: "adamw_step", dtypes: Wides, types: stepTypes, dims: checkGroups},
 }

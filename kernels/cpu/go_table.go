@@ -4,7 +4,7 @@ import "tarn/kernels"
 
 // bodies are the plain Go bodies of one op by the dtype that selects one: that
 // of Out[0], and of In[0] for ArgMax. A body finds its Args checked and Out[0]
-// not empty; of an optimiser step, single parameters may be empty.
+// not empty; of several outputs, single ones may be.
 type bodies struct {
 	f32, f64, i64 func(*kernels.Args) error
 	workspace     func(*kernels.Args) int64 // nil for none
@@ -45,6 +45,8 @@ func goTable() *kernels.Table {
 	add(kernels.CrossEntropy, bodies{
 		f32: crossEntropy[float32], f64: crossEntropy[float64], workspace: crossEntropyWorkspace})
 	add(kernels.CrossEntropyGrad, bodies{f32: crossEntropyGrad[float32], f64: crossEntropyGrad[float64]})
+	add(kernels.Attention, bodies{f32: attention[float32], f64: attention[float64]})
+	add(kernels.AttentionGrad, bodies{f32: attentionGrad[float32], f64: attentionGrad[float64], workspace: attentionGradWorkspace})
 	add(kernels.SGDStep, bodies{f32: sgdStep[float32], f64: sgdStep[float64]})
 	add(kernels.AdamWStep, bodies{f32: adamWStep[float32], f64: adamWStep[float64]})
 	return t
@@ -59,7 +61,7 @@ func (b bodies) run(id kernels.ID) func(kernels.Queue, *kernels.Args) error {
 		if b.workspace != nil && a.Work.Ptr == 0 && b.workspace(a) > 0 {
 			return &kernels.Error{Op: id, Err: kernels.ErrAddress, Detail: "no workspace"}
 		}
-		if perOp := id != kernels.SGDStep && id != kernels.AdamWStep; perOp && a.Out[0].Len() == 0 {
+		if kernels.NothingToWrite(a) {
 			return nil
 		}
 		d := a.Out[0].DType

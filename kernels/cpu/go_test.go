@@ -41,7 +41,10 @@ func transpose(v kernels.View) kernels.View {
 
 // newCall returns the Args of a call of op, with workspace.
 func newCall(op *kernels.Op, out kernels.View, in ...kernels.View) *kernels.Args {
-	a := &kernels.Args{Out: []kernels.View{out}, In: in}
+	return withWorkspace(op, &kernels.Args{Out: []kernels.View{out}, In: in})
+}
+
+func withWorkspace(op *kernels.Op, a *kernels.Args) *kernels.Args {
 	if op.Workspace != nil {
 		if n := op.Workspace(a); n > 0 {
 			a.Work = operand(n/4 + 16)
@@ -78,6 +81,12 @@ func smallCalls(t *kernels.Table) iter.Seq2[kernels.ID, *kernels.Args] {
 				a = newCall(t[id], operand(), x, classes)
 			case kernels.CrossEntropyGrad:
 				a = newCall(t[id], z, operand(), x, classes)
+			case kernels.Attention:
+				a = withWorkspace(t[id], &kernels.Args{Out: []kernels.View{operand(1, 2, 3, 4), operand(1, 2, 3)},
+					In: []kernels.View{operand(1, 2, 3, 4), operand(1, 1, 5, 4), operand(1, 1, 5, 4)}})
+			case kernels.AttentionGrad:
+				a = withWorkspace(t[id], &kernels.Args{Out: []kernels.View{operand(1, 2, 3, 4), operand(1, 1, 5, 4), operand(1, 1, 5, 4)},
+					In: []kernels.View{operand(1, 2, 3, 4), operand(1, 2, 3, 4), operand(1, 1, 5, 4), operand(1, 1, 5, 4), operand(1, 2, 3, 4), operand(1, 2, 3)}})
 			case kernels.SGDStep:
 				a = newCall(t[id], z, x)
 			case kernels.AdamWStep:

@@ -8,7 +8,7 @@ import (
 // body is how the device does an op.
 type body struct {
 	// run queues the op. The arguments have been checked, the workspace is
-	// there, and the first output is not empty where the op has one output.
+	// there, and not all outputs are empty.
 	run func(k *Kernels, s cuda.Stream, a *kernels.Args) error
 	// workspace returns the bytes that run needs in Args.Work; nil: none.
 	workspace func(k *Kernels, a *kernels.Args) int64
@@ -66,13 +66,13 @@ func (k *Kernels) makeTable() kernels.Table {
 func (k *Kernels) makeOp(id kernels.ID, b *body) *kernels.Op {
 	op := &kernels.Op{ID: id, DTypes: id.DTypes() &^ b.lacks}
 	op.Workspace = func(a *kernels.Args) int64 {
-		if b.workspace == nil && !b.inFloats(a) || kernels.Check(id, op.DTypes, a) != nil || isEmpty(id, a) {
+		if b.workspace == nil && !b.inFloats(a) || kernels.Check(id, op.DTypes, a) != nil || kernels.NothingToWrite(a) {
 			return 0 // Run says what is wrong, or does nothing
 		}
 		return k.workspace(b, a)
 	}
 	op.Run = func(q kernels.Queue, a *kernels.Args) error {
-		if err := kernels.Check(id, op.DTypes, a); err != nil || isEmpty(id, a) {
+		if err := kernels.Check(id, op.DTypes, a); err != nil || kernels.NothingToWrite(a) {
 			return err
 		}
 		if a.Work.Ptr == 0 && k.workspace(b, a) > 0 {
@@ -84,11 +84,6 @@ func (k *Kernels) makeOp(id kernels.ID, b *body) *kernels.Op {
 		return b.run(k, q.Stream(), a)
 	}
 	return op
-}
-
-// isEmpty reports whether the op has nothing to write, by its only output.
-func isEmpty(id kernels.ID, a *kernels.Args) bool {
-	return id != kernels.SGDStep && id != kernels.AdamWStep && a.Out[0].Len() == 0
 }
 
 // workspace returns the bytes that the op needs for arguments that have been

@@ -156,6 +156,11 @@ func (c *call) terms() int64 {
 	switch c.id {
 	case kernels.MatMul:
 		return c.in[0].view.Dims[1]
+	case kernels.Attention:
+		return c.in[0].view.Dims[3] + c.in[1].view.Dims[2]
+	case kernels.AttentionGrad:
+		q, v := c.in[1].view.Dims, c.in[3].view.Dims
+		return q[3] + v[3] + v[2] + q[2]*q[1]/max(v[1], 1)
 	case kernels.Sum:
 		return c.in[0].view.Len() / max(c.out[0].view.Len(), 1)
 	}

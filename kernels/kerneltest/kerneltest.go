@@ -56,7 +56,7 @@ var families []family
 
 func init() {
 	families = []family{
-		fills, copyFamily, elementwiseFamily, reduceFamily, maxGradFamily, argMaxFamily, matMulFamily, lossFamily, optimiserFamily,
+		fills, copyFamily, elementwiseFamily, reduceFamily, maxGradFamily, argMaxFamily, matMulFamily, lossFamily, attentionFamily, optimiserFamily,
 	}
 }
 

@@ -63,6 +63,10 @@ var tolerances = [kernels.NumOps]tolerance{
 	// exp within 4 ulp, its sum, the logarithm and the mean.
 	kernels.CrossEntropy:     {eps: 16},
 	kernels.CrossEntropyGrad: {eps: 12},
+	// Products, exponentials and sums in the element type; the scale grows with
+	// the scores.
+	kernels.Attention:     {eps: 8, root: 0.5},
+	kernels.AttentionGrad: {eps: 8, root: 0.5},
 	// A handful of roundings per element, factors rounded to the dtype.
 	kernels.SGDStep:   {eps: 8},
 	kernels.AdamWStep: {eps: 16},

@@ -47,6 +47,8 @@ var bodies = [kernels.NumOps]func(a *kernels.Args) error{
 	kernels.MatMul:           matMul,
 	kernels.CrossEntropy:     crossEntropy,
 	kernels.CrossEntropyGrad: crossEntropyGrad,
+	kernels.Attention:        attention,
+	kernels.AttentionGrad:    attentionGrad,
 	kernels.SGDStep:          sgdStep,
 	kernels.AdamWStep:        adamWStep,
 }
