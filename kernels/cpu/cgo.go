@@ -108,10 +108,11 @@ func useISA(name string) error {
 }
 
 var cBodies = fast{
+	has: func(id kernels.ID) bool { return unaryInC[id] != 0 || binaryInC[id] != 0 },
 	elementwise: func(id kernels.ID, r rows, alpha, beta float32) {
 		c := r.inC()
 		if r.at[2] != 0 {
-			C.tarn_binary(&c, binaryInC[id], threadsInC())
+			C.tarn_binary(&c, binaryInC[id], C.float(alpha), C.float(beta), threadsInC())
 		} else {
 			C.tarn_unary(&c, unaryInC[id], C.float(alpha), C.float(beta), threadsInC())
 		}
@@ -163,11 +164,6 @@ func (r *rows) inC() C.struct_rows {
 	}
 	return c
 }
-
-// The numbers of the elementwise ops in C; arrays, since every run looks one up.
-var unaryInC = [kernels.NumOps]C.int{kernels.Affine: C.AFFINE, kernels.Exp: C.EXP, kernels.Log: C.LOG, kernels.Sqrt: C.SQRT, kernels.ReLU: C.RELU}
-
-var binaryInC = [kernels.NumOps]C.int{kernels.Add: C.ADD, kernels.Sub: C.SUB, kernels.Mul: C.MUL, kernels.Div: C.DIV, kernels.ReLUGrad: C.RELU_GRAD}
 
 func flag(b bool) C.int32_t {
 	if b {

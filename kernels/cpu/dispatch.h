@@ -16,7 +16,7 @@ void tarn_gemm(struct gemm *g, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t 
 // The operands of the elementwise ops and of the optimiser steps are out, x, y;
 // out; parameter, gradient, momentum (0: none); parameter, moments, gradient.
 void tarn_unary(const struct rows *r, int op, float alpha, float beta, int threads);
-void tarn_binary(const struct rows *r, int op, int threads);
+void tarn_binary(const struct rows *r, int op, float alpha, float beta, int threads);
 void tarn_fill(const struct rows *r, float value, int threads);
 void tarn_sgd(const struct rows *r, const struct sgd *h, int threads);
 void tarn_adamw(const struct rows *r, const struct adamw *h, int threads);

@@ -59,17 +59,28 @@ static void share_elementwise(struct elementwise e, int cost, int threads) {
 static void run_unary(const struct elementwise *e, float *at[4], int64_t n) { tarn_isa->unary[e->op](at[0], at[1], n, e->alpha, e->beta); }
 
 static void run_binary(const struct elementwise *e, float *at[4], int64_t n) {
-	tarn_isa->binary[e->op](at[0], at[1], e->r->step[1], at[2], e->r->step[2], n);
+	tarn_isa->binary[e->op](at[0], at[1], e->r->step[1], at[2], e->r->step[2], n, e->alpha, e->beta);
 }
 
 static void run_fill(const struct elementwise *e, float *at[4], int64_t n) { tarn_isa->fill(at[0], n, e->alpha); }
 
+// What an element costs in units of a cheap op's, 1 where nothing stands.
+static const uint8_t unary_cost[NUM_UNARY] = {
+	[EXP] = EXP_COST, [LOG] = EXP_COST, [EXPM1] = EXP_COST, [LOG1P] = 12, [SIN] = 12, [COS] = 12, [TANH] = 12, [SIGMOID] = EXP_COST,
+	[ERF] = 12, [SILU] = EXP_COST, [GELU] = 12, [GELU_TANH] = 12, [ELU] = EXP_COST, [SOFTPLUS] = 24, [POW_SCALAR] = 24,
+};
+static const uint8_t binary_cost[NUM_BINARY] = {
+	[SILU_GRAD] = EXP_COST, [GELU_GRAD] = 12, [GELU_TANH_GRAD] = 12, [ELU_GRAD] = EXP_COST, [SOFTPLUS_GRAD] = 12, [POW] = 24,
+};
+
+static int cost_of(uint8_t cost) { return cost ? cost : 1; }
+
 void tarn_unary(const struct rows *r, int op, float alpha, float beta, int threads) {
-	share_elementwise((struct elementwise){.r = r, .run = run_unary, .op = op, .alpha = alpha, .beta = beta}, op == EXP || op == LOG ? EXP_COST : 1, threads);
+	share_elementwise((struct elementwise){.r = r, .run = run_unary, .op = op, .alpha = alpha, .beta = beta}, cost_of(unary_cost[op]), threads);
 }
 
-void tarn_binary(const struct rows *r, int op, int threads) {
-	share_elementwise((struct elementwise){.r = r, .run = run_binary, .op = op}, 1, threads);
+void tarn_binary(const struct rows *r, int op, float alpha, float beta, int threads) {
+	share_elementwise((struct elementwise){.r = r, .run = run_binary, .op = op, .alpha = alpha, .beta = beta}, cost_of(binary_cost[op]), threads);
 }
 
 void tarn_fill(const struct rows *r, float value, int threads) {

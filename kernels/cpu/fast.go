@@ -7,6 +7,7 @@ import "tarn/kernels"
 // otherwise. They take addresses, of elements that lie side by side unless a
 // step is given, in elements.
 type fast struct {
+	has         func(id kernels.ID) bool // an elementwise op
 	elementwise func(id kernels.ID, r rows, alpha, beta float32)
 	fill        func(r rows, value float32)
 	sgd         func(r rows, attr kernels.SGDAttr)              // parameter, gradient, momentum

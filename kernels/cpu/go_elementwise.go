@@ -42,7 +42,7 @@ func elementwise[T element](id kernels.ID) func(*kernels.Args) error {
 // use for a scalar that is repeated, nor has C for two of them.
 func elementwiseInC(id kernels.ID, w *walk, alpha, beta float32) bool {
 	c := w.inC(1)
-	if c == nil || w.step(1) == 0 && (w.operands == 2 || w.step(2) == 0) {
+	if c == nil || !c.has(id) || w.step(1) == 0 && (w.operands == 2 || w.step(2) == 0) {
 		return false
 	}
 	var r rows

@@ -1,7 +1,14 @@
 // isa.h: makes one instance of all bodies. The including file has defined
 // TARGET, VB and INSTANCE.
 #include "vec.h"
-#include "vmath.h"
+#include "vmath_round.h"
+#include "vmath_exp.h"
+#include "vmath_log.h"
+#include "vmath_wide.h"
+#include "vmath_trig.h"
+#include "vmath_erf.h"
+#include "vmath_pow.h"
+#include "activation.h"
 #include "elementwise.h"
 #include "reduce.h"
 #include "loss.h"
@@ -11,8 +18,22 @@
 
 const struct isa INSTANCE = {
 	.gemm = gemm_block,
-	.unary = {[AFFINE] = unary_affine, [EXP] = unary_exp, [LOG] = unary_log, [SQRT] = unary_sqrt, [RELU] = unary_relu},
-	.binary = {[ADD] = binary_add, [SUB] = binary_sub, [MUL] = binary_mul, [DIV] = binary_div, [RELU_GRAD] = binary_relu_grad},
+	.unary = {
+		[AFFINE] = unary_affine, [EXP] = unary_exp, [LOG] = unary_log, [SQRT] = unary_sqrt, [RELU] = unary_relu,
+		[NEG] = unary_neg, [ABS] = unary_abs, [SIGN] = unary_sign, [FLOOR] = unary_floor, [CEIL] = unary_ceil,
+		[TRUNC] = unary_trunc, [ROUND] = unary_round, [RECIPROCAL] = unary_reciprocal, [RSQRT] = unary_rsqrt,
+		[EXPM1] = unary_expm1, [LOG1P] = unary_log1p, [SIN] = unary_sin, [COS] = unary_cos, [TANH] = unary_tanh,
+		[SIGMOID] = unary_sigmoid, [ERF] = unary_erf, [SILU] = unary_silu, [GELU] = unary_gelu,
+		[GELU_TANH] = unary_gelu_tanh, [LEAKY_RELU] = unary_leaky_relu, [ELU] = unary_elu, [SOFTPLUS] = unary_softplus,
+		[POW_SCALAR] = unary_pow, [CLAMP] = unary_clamp,
+	},
+	.binary = {
+		[ADD] = binary_add, [SUB] = binary_sub, [MUL] = binary_mul, [DIV] = binary_div, [RELU_GRAD] = binary_relu_grad,
+		[TANH_GRAD] = binary_tanh_grad, [SIGMOID_GRAD] = binary_sigmoid_grad, [SILU_GRAD] = binary_silu_grad,
+		[GELU_GRAD] = binary_gelu_grad, [GELU_TANH_GRAD] = binary_gelu_tanh_grad, [LEAKY_RELU_GRAD] = binary_leaky_relu_grad,
+		[ELU_GRAD] = binary_elu_grad, [SOFTPLUS_GRAD] = binary_softplus_grad, [CLAMP_GRAD] = binary_clamp_grad,
+		[POW] = binary_pow, [MAXIMUM] = binary_maximum, [MINIMUM] = binary_minimum,
+	},
 	.fill = fill_run,
 	.sum = sum_run,
 	.sum_columns = sum_columns,

@@ -3,7 +3,7 @@
 //	isa_*.c    one instance of all bodies per instruction set, made of
 //	  isa.h      the list of the headers below
 //	  vec.h      the vector vocabulary that they are written in
-//	  vmath.h    exp and log
+//	  vmath_*.h  functions of vectors, activation.h those of neural networks
 //	  elementwise.h reduce.h loss.h optim.h gemm_tile.h gemm.h
 //	dispatch.c which instance this processor can run
 //	entry.c    the calls from Go: cut the work into pieces
@@ -20,9 +20,19 @@
 
 enum { SCRATCH = 704 << 10 }; // bytes of work space that a piece of gemm needs
 
-// Numbers of the elementwise ops, in the order of kernels.ID.
-enum unary { AFFINE, EXP, LOG, SQRT, RELU, NUM_UNARY };
-enum binary { ADD, SUB, MUL, DIV, RELU_GRAD, NUM_BINARY };
+// Numbers of the elementwise ops, in the order of kernels.ID; 0 is none of them.
+enum unary {
+	AFFINE = 1, EXP, LOG, SQRT, RELU,
+	NEG, ABS, SIGN, FLOOR, CEIL, TRUNC, ROUND, RECIPROCAL, RSQRT, EXPM1, LOG1P, SIN, COS,
+	TANH, SIGMOID, ERF, SILU, GELU, GELU_TANH, LEAKY_RELU, ELU, SOFTPLUS, POW_SCALAR, CLAMP,
+	NUM_UNARY
+};
+enum binary {
+	ADD = 1, SUB, MUL, DIV, RELU_GRAD,
+	TANH_GRAD, SIGMOID_GRAD, SILU_GRAD, GELU_GRAD, GELU_TANH_GRAD, LEAKY_RELU_GRAD, ELU_GRAD, SOFTPLUS_GRAD, CLAMP_GRAD,
+	POW, MAXIMUM, MINIMUM,
+	NUM_BINARY
+};
 
 // gemm is C [m,n] = act(A [m,k] x B [k,n] + bias [m,n]), every matrix with a
 // row stride and a column stride in elements.
@@ -72,7 +82,7 @@ struct isa {
 	// Runs of n elements; out may be x or y. A step is 1, or 0 for a scalar
 	// that is repeated.
 	void (*unary[NUM_UNARY])(float *out, const float *x, int64_t n, float alpha, float beta);
-	void (*binary[NUM_BINARY])(float *out, const float *x, int64_t xstep, const float *y, int64_t ystep, int64_t n);
+	void (*binary[NUM_BINARY])(float *out, const float *x, int64_t xstep, const float *y, int64_t ystep, int64_t n, float alpha, float beta);
 	void (*fill)(float *out, int64_t n, float value);
 	double (*sum)(const float *x, int64_t n);
 	// sum_columns makes out the sums of n columns of rows rows, ld apart, times

@@ -56,6 +56,14 @@ FN void store_first(float *p, vf x, int64_t n) {
 }
 #endif
 
+// load_up_to and store_up_to move n > 0 lanes, or all of them if n is more.
+FN vf load_up_to(const float *p, int64_t n) { return n >= VL ? load(p) : load_first(p, n); }
+
+FN void store_up_to(float *p, vf x, int64_t n) {
+	if (n >= VL) store(p, x);
+	else store_first(p, x, n);
+}
+
 // first_mask has all bits set in the first n lanes and none in the others.
 FN vi first_mask(int64_t n) {
 	vi lane;
@@ -63,9 +71,32 @@ FN vi first_mask(int64_t n) {
 	return lane < (vi){0} + (int32_t)n;
 }
 
-FN vf choose(vi mask, vf yes, vf no) { return (vf)((mask & (vi)yes) | (~mask & (vi)no)); }
+// choose takes lanes of yes where those of mask have all bits set, and of no
+// where they have none.
+FN vf choose(vi mask, vf yes, vf no) {
+#if VB == 64
+	return (vf)_mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)mask), (__m512)no, (__m512)yes);
+#else
+	return (vf)((mask & (vi)yes) | (~mask & (vi)no));
+#endif
+}
 
-// greater returns a > b ? a : b, hence b where one is NaN.
+// any reports whether some lane of mask has its bits set.
+FN int any(vi mask) {
+#if VB == 64
+	return _mm512_movepi32_mask((__m512i)mask) != 0;
+#elif VB == 32
+	return _mm256_movemask_ps((__m256)mask) != 0;
+#elif defined(__x86_64__)
+	return _mm_movemask_ps((__m128)mask) != 0;
+#else
+	int32_t found = 0;
+	for (int i = 0; i < VL; i++) found |= mask[i];
+	return found != 0;
+#endif
+}
+
+// greater returns a > b ? a : b, hence b where one is NaN; lesser likewise.
 FN vf greater(vf a, vf b) {
 #if VB == 64
 	return (vf)_mm512_max_ps((__m512)a, (__m512)b);
@@ -77,6 +108,22 @@ FN vf greater(vf a, vf b) {
 	return choose(a > b, a, b);
 #endif
 }
+
+FN vf lesser(vf a, vf b) {
+#if VB == 64
+	return (vf)_mm512_min_ps((__m512)a, (__m512)b);
+#elif VB == 32
+	return (vf)_mm256_min_ps((__m256)a, (__m256)b);
+#elif defined(__x86_64__)
+	return (vf)_mm_min_ps((__m128)a, (__m128)b);
+#else
+	return choose(a < b, a, b);
+#endif
+}
+
+// size is |x|, with_sign x with the sign of s.
+FN vf size(vf x) { return (vf)((vi)x & 0x7fffffff); }
+FN vf with_sign(vf x, vf s) { return (vf)(((vi)x & 0x7fffffff) | ((vi)s & (int32_t)0x80000000)); }
 
 // relu keeps NaN and -0.
 FN vf relu(vf x) { return greater((vf){0}, x); }

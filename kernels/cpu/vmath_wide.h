@@ -1,0 +1,40 @@
+// vmath_wide.h: numbers of more digits than a float: pairs of vectors of
+// doubles, and products whose rounding error is known.
+
+typedef double vd __attribute__((vector_size(VB)));
+
+// wide holds the lanes of a vf as doubles.
+struct wide {
+	vd half[2];
+};
+
+FN vd all_wide(double x) { return x - (vd){0}; }
+
+typedef float vf_half __attribute__((vector_size(VB / 2)));
+
+FN struct wide widen(vf x) {
+	union { vf whole; vf_half half[2]; } u = {x};
+	return (struct wide){{__builtin_convertvector(u.half[0], vd), __builtin_convertvector(u.half[1], vd)}};
+}
+
+FN vf narrow(struct wide x) {
+	union { vf_half half[2]; vf whole; } u = {{__builtin_convertvector(x.half[0], vf_half), __builtin_convertvector(x.half[1], vf_half)}};
+	return u.whole;
+}
+
+// product returns a*b and sets *lost to what rounding took off it, which has no
+// meaning where a product is infinite, NaN or near the subnormals.
+FN vf product(vf a, vf b, vf *lost) {
+	vf p = a * b;
+#if VB == 64
+	*lost = (vf)_mm512_fmsub_ps((__m512)a, (__m512)b, (__m512)p);
+#elif VB == 32
+	*lost = (vf)_mm256_fmsub_ps((__m256)a, (__m256)b, (__m256)p);
+#else
+	// Halves of 12 bits, whose products are exact (Dekker 1971).
+	vf ah = (vf)((vi)a & (int32_t)0xfffff000), al = a - ah;
+	vf bh = (vf)((vi)b & (int32_t)0xfffff000), bl = b - bh;
+	*lost = ((ah * bh - p) + (ah * bl + al * bh)) + al * bl;
+#endif
+	return p;
+}
