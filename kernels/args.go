@@ -18,7 +18,9 @@ type Attr struct {
 	Alpha, Beta float64    // Affine, Fill, Sum
 	Accumulate  bool       // add into Out in place of overwriting it
 	Activation  Activation // MatMul
-	Axis        int        // ArgMax
+	Axis        int        // ArgMax, Softmax and the like
+	Norm        NormAttr   // LayerNorm and the like
+	Loss        LossAttr   // NLL
 	SGD         SGDAttr
 	AdamW       AdamWAttr
 	Attention   AttentionAttr
@@ -53,6 +55,21 @@ type AdamWAttr struct {
 type AttentionAttr struct {
 	Scale  float64 // of the products of queries and keys
 	Causal bool    // query i sees the keys 0 to i alone
+}
+
+// NormAttr holds the scalars of a normalisation; see [LayerNorm] and those that
+// follow it.
+type NormAttr struct {
+	Eps      float64 // added to the variance
+	Momentum float64 // BatchNorm: the part of the new statistics in the running ones
+	Groups   int     // GroupNorm
+	Given    bool    // BatchNormGrad: the statistics were given, not x's
+}
+
+// LossAttr holds the scalars of a loss; see [NLL].
+type LossAttr struct {
+	Ignore    int64   // the class of rows that do not count
+	Smoothing float64 // of the labels, from 0 to 1
 }
 
 var argsPool = sync.Pool{New: func() any {

@@ -11,6 +11,7 @@ import (
 const (
 	f32 = kernels.Float32
 	f64 = kernels.Float64
+	f16 = kernels.Float16
 	i64 = kernels.Int64
 )
 
@@ -69,6 +70,7 @@ func bad(name string, id kernels.ID, want error, say string, n int, views ...ker
 var (
 	adam     = kernels.Attr{AdamW: kernels.AdamWAttr{Step: 1}}
 	before   = kernels.Attr{AdamW: kernels.AdamWAttr{Step: -1}}
+	inThree  = kernels.Attr{Norm: kernels.NormAttr{Groups: 3}}
 	momentum = kernels.Attr{SGD: kernels.SGDAttr{Momentum: 0.9}}
 	x        = uintptr(1 << 50) // an address that operands share
 )
@@ -101,6 +103,30 @@ var checkCases = []checkCase{
 	good("adamw", kernels.AdamWStep, 3, view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2)).with(adam),
 	good("adamw, step in memory", kernels.AdamWStep, 3, view(f32, 2), view(f32, 2), view(f32, 2), view(f32, 2), view(i64)),
 
+	good("softmax in place", kernels.Softmax, 1, at(view(f32, 2, 3), x), at(view(f32, 2, 3), x)).with(kernels.Attr{Axis: 1}),
+	good("layer norm", kernels.LayerNorm, 3, view(f32, 2, 3), view(f32, 2), view(f32, 2), view(f32, 2, 3)),
+	good("layer norm of halves", kernels.LayerNorm, 3, view(f16, 2, 3), view(f32, 2), view(f32, 2), view(f16, 2, 3), view(f16, 3), view(f16, 3)),
+	good("layer norm's grad of x alone", kernels.LayerNormGrad, 1, view(f32, 2, 3), view(f32, 2, 3), view(f32, 2, 3), view(f32, 2), view(f32, 2)),
+	good("rms norm's grad", kernels.RMSNormGrad, 2, view(f32, 2, 3), view(f32, 3), view(f32, 2, 3), view(f32, 2, 3), view(f32, 2), view(f32, 3)),
+	good("group norm", kernels.GroupNorm, 3, view(f32, 2, 6, 5), view(f32, 2, 3), view(f32, 2, 3), view(f32, 2, 6, 5)).with(inThree),
+	good("running statistics", kernels.BatchNorm, 5, view(f32, 2, 6, 5), view(f32, 6), view(f32, 6), view(f32, 6), view(f32, 6), view(f32, 2, 6, 5)),
+	good("nll", kernels.NLL, 2, view(f32, 4), view(f32, 4), view(f32, 4, 3), view(i64, 4), view(f32, 3)),
+
+	bad("one running statistic", kernels.BatchNorm, kernels.ErrArgs, "4 outputs", 4,
+		view(f32, 2, 6, 5), view(f32, 6), view(f32, 6), view(f32, 6), view(f32, 2, 6, 5)),
+	bad("statistics of halves", kernels.LayerNorm, kernels.ErrDType, "out[1] is float16, want float32 for out[0] of float16", 3,
+		view(f16, 2, 3), view(f16, 2), view(f16, 2), view(f16, 2, 3)),
+	bad("weight of another length", kernels.LayerNorm, kernels.ErrDims, "in[1] float32[2], want dims [3]", 3,
+		view(f32, 2, 3), view(f32, 2), view(f32, 2), view(f32, 2, 3), view(f32, 2)),
+	bad("statistics of another length", kernels.RMSNormGrad, kernels.ErrDims, "in[2] float32[3], want dims [2]", 1,
+		view(f32, 2, 3), view(f32, 2, 3), view(f32, 2, 3), view(f32, 3)),
+	bad("groups", kernels.GroupNorm, kernels.ErrAttr, "3 groups of the channels of in[0] float32[2 4 5]", 3,
+		view(f32, 2, 4, 5), view(f32, 2, 3), view(f32, 2, 3), view(f32, 2, 4, 5)).with(inThree),
+	bad("softmax along dim 2 of 2", kernels.Softmax, kernels.ErrAttr, "axis 2", 1, view(f32, 2, 3), view(f32, 2, 3)).with(kernels.Attr{Axis: 2}),
+	bad("softmax of rank 0", kernels.LogSoftmax, kernels.ErrAttr, "axis 0", 1, view(f32), view(f32)),
+	bad("smoothing", kernels.NLL, kernels.ErrAttr, "smoothing -1", 2, view(f32, 4), view(f32, 4), view(f32, 4, 3), view(i64, 4)).with(
+		kernels.Attr{Loss: kernels.LossAttr{Smoothing: -1}}),
+	bad("nll's classes", kernels.NLLGrad, kernels.ErrDType, "in[1], the classes, is float32", 1, view(f32, 4, 3), view(f32, 4), view(f32, 4)),
 	bad("too few", kernels.Add, kernels.ErrArgs, "1 outputs and 1 inputs, want 1 and 2", 1, view(f32), view(f32)),
 	bad("too many", kernels.MatMul, kernels.ErrArgs, "want 1 and 2 to 3", 1,
 		view(f32, 1, 1), view(f32, 1, 1), view(f32, 1, 1), view(f32, 1, 1), view(f32, 1, 1)),

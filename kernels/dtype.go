@@ -57,6 +57,15 @@ func (d DType) IsInt() bool { return Ints.Has(d) }
 // IsHalf reports whether d is a floating-point type of two bytes.
 func (d DType) IsHalf() bool { return Halves.Has(d) }
 
+// Statistic returns the type of a mean or a variance of elements of float type
+// d: float64 for float64, else float32.
+func (d DType) Statistic() DType {
+	if d == Float64 {
+		return Float64
+	}
+	return Float32
+}
+
 func (d DType) String() string {
 	if d >= numDTypes {
 		return fmt.Sprintf("DType(%d)", uint8(d))

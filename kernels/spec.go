@@ -6,6 +6,7 @@ type spec struct {
 	dtypes   DTypes // that Out[0] may have
 	out, in  int
 	optional int  // further inputs that may be left out
+	moreOut  int  // further outputs that may be left out, all or none
 	inPlace  bool // an output may lie exactly over an input
 	// inputs are the dtypes that the inputs may have, all the same one, where
 	// the output has a dtype of its own; 0: they have that of Out[0].
@@ -112,6 +113,22 @@ var specs = [numOps]spec{
 
 	Attention:     {name: "attention", dtypes: Floats, out: 2, in: 3, optional: 1, types: attentionTypes, dims: checkAttention},
 	AttentionGrad: {name: "attention_grad", dtypes: Floats, out: 3, in: 6, optional: 1, types: attentionGradTypes, dims: checkAttentionGrad},
+
+	Softmax:        {name: "softmax", dtypes: Floats, out: 1, in: 1, inPlace: true, dims: checkAxis},
+	LogSoftmax:     {name: "log_softmax", dtypes: Floats, out: 1, in: 1, inPlace: true, dims: checkAxis},
+	SoftmaxGrad:    {name: "softmax_grad", dtypes: Floats, out: 1, in: 2, inPlace: true, dims: checkAxis},
+	LogSoftmaxGrad: {name: "log_softmax_grad", dtypes: Floats, out: 1, in: 2, inPlace: true, dims: checkAxis},
+	LayerNorm:      {name: "layer_norm", dtypes: Floats, out: 3, in: 1, optional: 2, types: statistics(6, 0), dims: checkLayerNorm},
+	LayerNormGrad:  {name: "layer_norm_grad", dtypes: Floats, out: 1, in: 4, optional: 1, moreOut: 2, types: statistics(0, 12), dims: checkLayerNormGrad},
+	RMSNorm:        {name: "rms_norm", dtypes: Floats, out: 2, in: 1, optional: 1, types: statistics(2, 0), dims: checkLayerNorm},
+	RMSNormGrad:    {name: "rms_norm_grad", dtypes: Floats, out: 1, in: 3, optional: 1, moreOut: 1, types: statistics(0, 4), dims: checkLayerNormGrad},
+	GroupNorm:      {name: "group_norm", dtypes: Floats, out: 3, in: 1, optional: 2, types: statistics(6, 0), dims: checkGroupNorm},
+	GroupNormGrad:  {name: "group_norm_grad", dtypes: Floats, out: 1, in: 4, optional: 1, moreOut: 2, types: statistics(0, 12), dims: checkGroupNormGrad},
+	BatchNorm:      {name: "batch_norm", dtypes: Floats, out: 3, in: 1, optional: 2, moreOut: 2, types: statistics(30, 0), dims: checkBatchNorm},
+	BatchNormInfer: {name: "batch_norm_infer", dtypes: Floats, out: 1, in: 3, optional: 2, types: statistics(0, 6), dims: checkBatchNorm},
+	BatchNormGrad:  {name: "batch_norm_grad", dtypes: Floats, out: 3, in: 4, optional: 1, types: statistics(0, 12), dims: checkBatchNormGrad},
+	NLL:            {name: "nll", dtypes: Floats, out: 2, in: 2, optional: 1, types: classesOf, dims: checkNLL},
+	NLLGrad:        {name: "nll_grad", dtypes: Floats, out: 1, in: 2, optional: 1, types: classesOf, dims: checkNLLGrad},
 
 	SGDStep:   {name: "sgd_step", dtypes: Wides, dims: checkGroups},
 	AdamWStep: {name: "adamw_step", dtypes: Wides, types: stepTypes, dims: checkGroups},

@@ -47,6 +47,20 @@ func goTable() *kernels.Table {
 	add(kernels.CrossEntropyGrad, bodies{f32: crossEntropyGrad[float32], f64: crossEntropyGrad[float64]})
 	add(kernels.Attention, bodies{f32: attention[float32], f64: attention[float64]})
 	add(kernels.AttentionGrad, bodies{f32: attentionGrad[float32], f64: attentionGrad[float64], workspace: attentionGradWorkspace})
+	for id := kernels.Softmax; id <= kernels.LogSoftmaxGrad; id++ {
+		add(id, bodies{f32: alongAxis[float32](id), f64: alongAxis[float64](id)})
+	}
+	for _, id := range []kernels.ID{kernels.LayerNorm, kernels.RMSNorm, kernels.GroupNorm} {
+		add(id, bodies{f32: layerNorm[float32](id), f64: layerNorm[float64](id)})
+	}
+	for _, id := range []kernels.ID{kernels.LayerNormGrad, kernels.RMSNormGrad, kernels.GroupNormGrad} {
+		add(id, bodies{f32: layerNormGrad[float32](id), f64: layerNormGrad[float64](id), workspace: layerNormGradWorkspace(id)})
+	}
+	add(kernels.BatchNorm, bodies{f32: channels[float32](0, batchNormChannel[float32]), f64: channels[float64](0, batchNormChannel[float64])})
+	add(kernels.BatchNormInfer, bodies{f32: channels[float32](0, batchNormInferChannel[float32]), f64: channels[float64](0, batchNormInferChannel[float64])})
+	add(kernels.BatchNormGrad, bodies{f32: channels[float32](1, batchNormGradChannel[float32]), f64: channels[float64](1, batchNormGradChannel[float64])})
+	add(kernels.NLL, bodies{f32: nll[float32], f64: nll[float64]})
+	add(kernels.NLLGrad, bodies{f32: nllGrad[float32], f64: nllGrad[float64]})
 	add(kernels.SGDStep, bodies{f32: sgdStep[float32], f64: sgdStep[float64]})
 	add(kernels.AdamWStep, bodies{f32: adamWStep[float32], f64: adamWStep[float64]})
 	return t

@@ -161,6 +161,13 @@ func (c *call) terms() int64 {
 	case kernels.AttentionGrad:
 		q, v := c.in[1].view.Dims, c.in[3].view.Dims
 		return q[3] + v[3] + v[2] + q[2]*q[1]/max(v[1], 1)
+	case kernels.Softmax, kernels.LogSoftmax, kernels.SoftmaxGrad, kernels.LogSoftmaxGrad:
+		return c.in[0].view.Dims[c.attr.Axis]
+	case kernels.LayerNorm, kernels.LayerNormGrad, kernels.RMSNorm, kernels.RMSNormGrad, kernels.GroupNorm, kernels.GroupNormGrad,
+		kernels.BatchNorm, kernels.BatchNormInfer, kernels.BatchNormGrad:
+		return c.normTerms()
+	case kernels.NLL:
+		return c.in[0].view.Dims[1]
 	case kernels.Sum:
 		return c.in[0].view.Len() / max(c.out[0].view.Len(), 1)
 	}

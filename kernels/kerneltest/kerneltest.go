@@ -57,6 +57,7 @@ var families []family
 func init() {
 	families = []family{
 		fills, copyFamily, elementwiseFamily, reduceFamily, maxGradFamily, argMaxFamily, matMulFamily, lossFamily, attentionFamily, optimiserFamily,
+		softmaxFamily, normFamily, nllFamily,
 	}
 }
 

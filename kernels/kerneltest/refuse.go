@@ -19,7 +19,7 @@ var faults = []fault{
 	{"no output", kernels.ErrArgs, func(c *call) bool { c.out = nil; return true }},
 	{"one output more", kernels.ErrArgs, func(c *call) bool { c.out = append(c.out, c.out[0]); return true }},
 	{"one input less", kernels.ErrArgs, func(c *call) bool {
-		if len(c.in) == 0 || c.id == kernels.MatMul && len(c.in) == 3 {
+		if len(c.in) == 0 || hasOptional(c.id) {
 			return false
 		}
 		c.in = c.in[:len(c.in)-1]
@@ -108,8 +108,14 @@ var faults = []fault{
 		s[0], s[1] = 1, c.out[0].view.Dims[0]
 		return true
 	}},
-	{"axis out of range", kernels.ErrAttr, func(c *call) bool { c.attr.Axis = 2; return c.id == kernels.ArgMax }},
-	{"negative axis", kernels.ErrAttr, func(c *call) bool { c.attr.Axis = -1; return c.id == kernels.ArgMax }},
+	{"axis out of range", kernels.ErrAttr, func(c *call) bool { c.attr.Axis = 2; return alongAxis(c.id) }},
+	{"negative axis", kernels.ErrAttr, func(c *call) bool { c.attr.Axis = -1; return alongAxis(c.id) }},
+	{"no groups", kernels.ErrAttr, func(c *call) bool { return inGroups(c, 0) }},
+	{"groups that do not divide", kernels.ErrAttr, func(c *call) bool { return inGroups(c, 4) }},
+	{"smoothing beyond 1", kernels.ErrAttr, func(c *call) bool {
+		c.attr.Loss.Smoothing = 1.5
+		return c.id == kernels.NLL || c.id == kernels.NLLGrad
+	}},
 	{"unknown activation", kernels.ErrAttr, func(c *call) bool { c.attr.Activation = 9; return c.id == kernels.MatMul }},
 	{"accumulate with bias", kernels.ErrAttr, func(c *call) bool { c.attr.Accumulate = true; return c.id == kernels.MatMul }},
 	{"step -1", kernels.ErrAttr, func(c *call) bool {
@@ -138,6 +144,21 @@ var faults = []fault{
 		c.in[0].view.Dims[1] = 0
 		return true
 	}},
+}
+
+// alongAxis reports whether id goes by Attr.Axis.
+func alongAxis(id kernels.ID) bool {
+	return id == kernels.ArgMax || id >= kernels.Softmax && id <= kernels.LogSoftmaxGrad
+}
+
+func inGroups(c *call, groups int) bool {
+	c.attr.Norm.Groups = groups
+	return c.id == kernels.GroupNorm || c.id == kernels.GroupNormGrad
+}
+
+// hasOptional reports whether the sample of id has inputs that may be left out.
+func hasOptional(id kernels.ID) bool {
+	return id == kernels.MatMul || id >= kernels.LayerNorm && id <= kernels.NLLGrad
 }
 
 // onOut and onLast change the first output and the last input, onDim the first

@@ -67,6 +67,14 @@ var tolerances = [kernels.NumOps]tolerance{
 	// the scores.
 	kernels.Attention:     {eps: 8, root: 0.5},
 	kernels.AttentionGrad: {eps: 8, root: 0.5},
+	// exp within 4 ulp, the rounding of its argument, a sum and a quotient.
+	kernels.Softmax: {eps: 12, root64: 1}, kernels.LogSoftmax: {eps: 8, root64: 1},
+	kernels.SoftmaxGrad: {eps: 8, root64: 1}, kernels.LogSoftmaxGrad: {eps: 12, root64: 1},
+	// Statistics by blocked sums, then a handful of roundings.
+	kernels.LayerNorm: {eps: 12, root64: 1}, kernels.RMSNorm: {eps: 12, root64: 1}, kernels.GroupNorm: {eps: 12, root64: 1},
+	kernels.BatchNorm: {eps: 12, root64: 1}, kernels.BatchNormInfer: {eps: 8, root64: 1},
+	kernels.LayerNormGrad: {eps: 16, root64: 1}, kernels.RMSNormGrad: {eps: 16, root64: 1}, kernels.GroupNormGrad: {eps: 16, root64: 1}, kernels.BatchNormGrad: {eps: 16, root64: 1},
+	kernels.NLL: {eps: 8, root64: 1}, kernels.NLLGrad: {eps: 4, root64: 1},
 	// A handful of roundings per element, factors rounded to the dtype.
 	kernels.SGDStep:   {eps: 8},
 	kernels.AdamWStep: {eps: 16},
