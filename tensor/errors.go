@@ -20,6 +20,7 @@ var (
 	ErrScope      = errors.New("operands are in unrelated scopes")
 	ErrReleased   = errors.New("tensor is released")
 	ErrIndex      = errors.New("index out of range")
+	ErrNoGradient = errors.New("op has no gradient for an operand that wants one")
 	ErrNoHistory  = errors.New("tensor has no history to go back over")
 	ErrGraphFreed = errors.New("graph is freed: backward has gone over it already")
 	ErrInPlace    = errors.New("in-place change refused")

@@ -74,6 +74,18 @@ func gradCases() []gradCase {
 		cases = append(cases, gradCase{name: fmt.Sprint("CrossEntropy ", classes), shapes: [][]int{{3, 4}},
 			f: one(func(a T) T { return a.CrossEntropy(tensor.FromSlice(a.Device(), classes)) })})
 	}
+	for _, o := range []tensor.AttentionOptions{{}, {Causal: true}, {Scale: 2, Causal: true}} {
+		for _, s := range [][3][]int{{{2, 3, 4}, {2, 3, 4}, {2, 3, 5}}, {{1, 4, 3, 2}, {1, 2, 4, 2}, {1, 2, 4, 3}}, {{4, 3}, {2, 3}, {2, 1}}} {
+			cases = append(cases, gradCase{name: fmt.Sprint("Attention", s, o.Causal, o.Scale), shapes: s[:],
+				f: func(in []T) T { return in[0].Attention(in[1], in[2], o) }})
+		}
+	}
+	cases = append(cases, gradCase{name: "Attention masked, of transposed heads", shapes: [][]int{{3, 2, 4}, {5, 2, 4}, {5, 2, 3}},
+		f: func(in []T) T {
+			m := tensor.FromSlice(in[0].Device(), []float64{0, 1, -1, math.Inf(-1), 2, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1),
+				math.Inf(-1), 0, 0, math.Inf(-1), 0, 3}, 3, 5)
+			return in[0].Transpose(0, 1).Attention(in[1].Transpose(0, 1), in[2].Transpose(0, 1), tensor.AttentionOptions{Mask: m})
+		}})
 	for _, s := range [][2][]int{{{3, 4}, {3, 4}}, {{3, 4}, {4}}, {{2}, {2, 2, 2}}, {{5, 1}, {1, 4}}, {{}, {3}}, {{3}, {}},
 		{{2, 1, 3}, {1, 4, 1}}, {{1, 1}, {1}}, {{0, 3}, {1, 3}}} {
 		for _, op := range []struct {

@@ -15,6 +15,7 @@ type node struct {
 	id     uint64 // later ops have larger ids, so ids order the graph
 	stream *Stream
 	slots  [4]slot // the operands, then one for what the op saves of its result
+	more   []slot  // what else the op saves of its result; nil if nothing
 	n      int     // operands
 	result kernels.View
 	attr   nodeAttr
@@ -43,7 +44,9 @@ type nodeAttr struct {
 	start int
 	step  int
 	relu  bool
-	from  *Stream // of an operand on another device
+
+	attention kernels.AttentionAttr
+	from      *Stream // of an operand on another device
 }
 
 // slot is an operand as the node knows it: its geometry always, its storage
@@ -93,9 +96,21 @@ func (n *node) bornIn(e env) {
 // needs reports whether operand i wants a gradient.
 func (n *node) needs(i int) bool { return n.slots[i].node != nil || n.slots[i].leaf != nil }
 
+// slot returns slot i; those from len(n.slots) on are made when an op first
+// saves there.
+func (n *node) slot(i int) *slot {
+	if i < len(n.slots) {
+		return &n.slots[i]
+	}
+	if n.more == nil {
+		n.more = make([]slot, 2)
+	}
+	return &n.more[i-len(n.slots)]
+}
+
 // save keeps t's values in slot i until backward has read them.
 func (n *node) save(i int, t *Tensor) {
-	s := &n.slots[i]
+	s := n.slot(i)
 	s.view, s.storage, s.version = t.view, t.storage.retain(), t.storage.version.Load()
 }
 
@@ -136,8 +151,8 @@ func (n *node) forget() {
 // free lets go of all that n holds; a second time does nothing.
 func (n *node) free() error {
 	var first error
-	for i := range n.slots {
-		s := &n.slots[i]
+	for i := range len(n.slots) + len(n.more) {
+		s := n.slot(i)
 		if st := s.storage; st != nil {
 			s.storage = nil
 			if err := st.drop(); err != nil && first == nil {
@@ -190,7 +205,7 @@ func (g *gradients) dropUp() error {
 // saved returns a handle on what slot i saved, or a tensor that carries an
 // error where it was changed in place since, or went with its scope.
 func (g *gradients) saved(i int) *Tensor {
-	s := &g.slots[i]
+	s := g.slot(i)
 	t := &Tensor{dev: g.stream.dev, storage: s.storage, env: g.env, view: s.view}
 	var err error
 	if now := s.storage.version.Load(); now != s.version {
@@ -211,8 +226,9 @@ func (g *gradients) letGo(i int) error {
 	if !g.walk.frees(g.node) {
 		return nil
 	}
-	st := g.slots[i].storage
-	g.slots[i].storage = nil
+	s := g.slot(i)
+	st := s.storage
+	s.storage = nil
 	return st.drop()
 }
 

@@ -18,6 +18,7 @@ var (
 	matMulDef           = &opDef{name: "MatMul"}
 	linearDef           = &opDef{name: "Linear"}
 	crossEntropyDef     = &opDef{name: "CrossEntropy"}
+	attentionDef        = &opDef{name: "Attention"}
 	transposeDef        = &opDef{name: "Transpose"}
 	expandDef           = &opDef{name: "Expand"}
 	sliceDef            = &opDef{name: "Slice"}
@@ -58,6 +59,7 @@ func init() {
 	matMulDef.backward = matMulBackward
 	linearDef.backward = matMulBackward
 	crossEntropyDef.backward = crossEntropyBackward
+	attentionDef.backward = attentionBackward
 	transposeDef.backward = transposeBackward
 	expandDef.backward = expandBackward
 	for _, def := range []*opDef{sliceDef, selectDef, splitDef, chunkDef, diagonalDef} {

@@ -45,6 +45,9 @@ var bodies = [kernels.NumOps]body{
 	kernels.CrossEntropy:     {run: (*Kernels).crossEntropy, workspace: (*Kernels).crossEntropyWorkspace},
 	kernels.CrossEntropyGrad: {run: (*Kernels).crossEntropyGrad},
 
+	kernels.Attention:     {run: (*Kernels).attention},
+	kernels.AttentionGrad: {run: (*Kernels).attentionGrad, workspace: (*Kernels).attentionGradWorkspace},
+
 	kernels.SGDStep:   {run: (*Kernels).sgdStep, updates: true},
 	kernels.AdamWStep: {run: (*Kernels).adamWStep, updates: true},
 	kernels.MatMul:    {run: (*Kernels).matMul, workspace: (*Kernels).matMulWorkspace},
