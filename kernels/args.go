@@ -21,6 +21,8 @@ type Attr struct {
 	Axis        int        // ArgMax, Softmax and the like
 	Norm        NormAttr   // LayerNorm and the like
 	Loss        LossAttr   // NLL
+	Conv        ConvAttr   // Conv and its gradients
+	Pool        PoolAttr   // the poolings, but for the adaptive ones
 	SGD         SGDAttr
 	AdamW       AdamWAttr
 	Attention   AttentionAttr

@@ -175,6 +175,49 @@ const (
 	// threads; K = 0 gives act(bias). Float.
 	MatMul
 
+	// Conv: In[0] x [N,C,H,W], In[1] w [O,C/groups,KH,KW], In[2] the bias [O],
+	// which may be left out; Out[0] y [N,O,OH,OW] with, by Attr.Conv,
+	//
+	//	y[n,o,i,j] = bias[o] + sum over c,k,l of
+	//	    w[o,c,k,l] * x[n, group*C/groups + c, i*stride-padding+k*dilation, ...]
+	//
+	// where group is that of o, O/groups to each. What lies outside of x is 0;
+	// where that meets a weight that is no finite number the result may or may not
+	// become NaN. OH is as [Windows] says, and at least 1. The order of the sum
+	// does not depend on the number of threads. Summing nothing gives the bias.
+	// Float.
+	Conv
+	// ConvGradInput: Out[0] dx [N,C,H,W] from In[0] dy [N,O,OH,OW] and In[1] w.
+	// Float.
+	ConvGradInput
+	// ConvGradWeight: Out[0] dw [O,C/groups,KH,KW] from In[0] dy [N,O,OH,OW] and
+	// In[1] x. Float.
+	ConvGradWeight
+
+	// MaxPool: In[0] x [N,C,H,W]; Out[0] [N,C,OH,OW] the largest element of each
+	// window by Attr.Pool, Out[1] int64 its place h*W+w. Of equal elements the
+	// first counts, of several NaN, which beat all else, the last, as in PyTorch.
+	// Padding counts as -Inf and is never chosen. A window without an element,
+	// which dilation can make, gives -Inf and the place -1, where PyTorch has one
+	// outside of the plane. H and W are not 0. Float.
+	MaxPool
+	// MaxPoolGrad: Out[0] dx [N,C,H,W] is the sum of In[0] dy [N,C,OH,OW] over the
+	// windows that chose the element, by MaxPool's indices In[1]. Other indices
+	// make a result without meaning. Float.
+	MaxPoolGrad
+	// AvgPool: In[0] x [N,C,H,W]; Out[0] [N,C,OH,OW] the sum of each window by
+	// Attr.Pool, over the number of its elements that lie in x or, with
+	// CountIncludePad, in x and its padding; beyond that nothing counts. Float.
+	AvgPool
+	// AvgPoolGrad: Out[0] dx [N,C,H,W] from In[0] dy. Float.
+	AvgPoolGrad
+	// AdaptiveAvgPool: In[0] x [N,C,H,W]; Out[0] [N,C,OH,OW] the means over OH by
+	// OW bins, of which bin i has the rows from i*H/OH rounded down to (i+1)*H/OH
+	// rounded up, columns alike. Float.
+	AdaptiveAvgPool
+	// AdaptiveAvgPoolGrad: Out[0] dx [N,C,H,W] from In[0] dy. Float.
+	AdaptiveAvgPoolGrad
+
 	// CrossEntropy: In[0] logits [N,C], In[1] class indices int64 [N]; Out[0]
 	// (rank 0) the mean over rows of log(sum(exp(row-m))) - (row[class]-m),
 	// with m the row's maximum. A class out of [0,C) is an *Error wrapping

@@ -130,6 +130,16 @@ var specs = [numOps]spec{
 	NLL:            {name: "nll", dtypes: Floats, out: 2, in: 2, optional: 1, types: classesOf, dims: checkNLL},
 	NLLGrad:        {name: "nll_grad", dtypes: Floats, out: 1, in: 2, optional: 1, types: classesOf, dims: checkNLLGrad},
 
+	Conv:                {name: "conv", dtypes: Floats, out: 1, in: 2, optional: 1, dims: checkConvForward},
+	ConvGradInput:       {name: "conv_grad_input", dtypes: Floats, out: 1, in: 2, dims: checkConvGradInput},
+	ConvGradWeight:      {name: "conv_grad_weight", dtypes: Floats, out: 1, in: 2, dims: checkConvGradWeight},
+	MaxPool:             {name: "max_pool", dtypes: Floats, out: 2, in: 1, types: maxPoolTypes, dims: checkMaxPool},
+	MaxPoolGrad:         {name: "max_pool_grad", dtypes: Floats, out: 1, in: 2, types: maxPoolGradTypes, dims: checkMaxPoolGrad},
+	AvgPool:             {name: "avg_pool", dtypes: Floats, out: 1, in: 1, dims: checkAvgPool},
+	AvgPoolGrad:         {name: "avg_pool_grad", dtypes: Floats, out: 1, in: 1, dims: checkAvgPoolGrad},
+	AdaptiveAvgPool:     {name: "adaptive_avg_pool", dtypes: Floats, out: 1, in: 1, dims: checkAdaptiveAvgPool},
+	AdaptiveAvgPoolGrad: {name: "adaptive_avg_pool_grad", dtypes: Floats, out: 1, in: 1, dims: checkAdaptiveAvgPoolGrad},
+
 	SGDStep:   {name: "sgd_step", dtypes: Wides, dims: checkGroups},
 	AdamWStep: {name: "adamw_step", dtypes: Wides, types: stepTypes, dims: checkGroups},
 }

@@ -41,6 +41,32 @@ var (
 	crossEntropyGradDef = &opDef{name: "CrossEntropy backward"}
 )
 
+// Convolutions and poolings.
+var (
+	conv2DDef            = &opDef{name: "Conv2D"}
+	conv1DDef            = &opDef{name: "Conv1D"}
+	maxPool2DDef         = &opDef{name: "MaxPool2D"}
+	maxPool1DDef         = &opDef{name: "MaxPool1D"}
+	avgPool2DDef         = &opDef{name: "AvgPool2D"}
+	avgPool1DDef         = &opDef{name: "AvgPool1D"}
+	adaptiveAvgPool2DDef = &opDef{name: "AdaptiveAvgPool2D"}
+	adaptiveAvgPool1DDef = &opDef{name: "AdaptiveAvgPool1D"}
+	convGradDef          = &opDef{name: "Conv backward"}
+	maxPoolGradDef       = &opDef{name: "MaxPool backward"}
+	avgPoolGradDef       = &opDef{name: "AvgPool backward"}
+)
+
+func init() {
+	conv2DDef.backward = convBackward
+	conv1DDef.backward = convBackward
+	maxPool2DDef.backward = maxPoolBackward
+	maxPool1DDef.backward = maxPoolBackward
+	avgPool2DDef.backward = avgPoolBackward
+	avgPool1DDef.backward = avgPoolBackward
+	adaptiveAvgPool2DDef.backward = adaptiveAvgPoolBackward
+	adaptiveAvgPool1DDef.backward = adaptiveAvgPoolBackward
+}
+
 // The gradients are hung in here, not above, since a gradient is made of ops:
 // as initialisers they would refer to each other in a circle.
 func init() {

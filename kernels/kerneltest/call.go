@@ -168,6 +168,20 @@ func (c *call) terms() int64 {
 		return c.normTerms()
 	case kernels.NLL:
 		return c.in[0].view.Dims[1]
+	case kernels.Conv:
+		w := &c.in[1].view
+		return w.Dims[1] * w.Dims[2] * w.Dims[3]
+	case kernels.ConvGradInput:
+		w := &c.in[1].view
+		return w.Dims[0] / int64(c.attr.Conv.Groups) * w.Dims[2] * w.Dims[3]
+	case kernels.ConvGradWeight:
+		dy := &c.in[0].view
+		return dy.Dims[0] * dy.Dims[2] * dy.Dims[3]
+	case kernels.AvgPool, kernels.AvgPoolGrad, kernels.MaxPoolGrad:
+		return int64(c.attr.Pool.Kernel[0]) * int64(c.attr.Pool.Kernel[1])
+	case kernels.AdaptiveAvgPool, kernels.AdaptiveAvgPoolGrad:
+		x, y := &c.in[0].view, &c.out[0].view
+		return max(x.Len(), y.Len()) / max(min(x.Len(), y.Len()), 1)
 	case kernels.Sum:
 		return c.in[0].view.Len() / max(c.out[0].view.Len(), 1)
 	}

@@ -114,5 +114,7 @@ func spoil(c *call, src *source) {
 		c.attr.Axis = src.below(9) - 1
 		c.attr.Activation = kernels.Activation(src.below(3))
 		c.attr.AdamW.Step = int64(src.below(2))
+		c.attr.Conv.Stride[src.below(2)] = src.below(4)
+		c.attr.Pool.Padding[src.below(2)] = src.below(4)
 	}
 }

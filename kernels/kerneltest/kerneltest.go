@@ -58,6 +58,7 @@ func init() {
 	families = []family{
 		fills, copyFamily, elementwiseFamily, reduceFamily, maxGradFamily, argMaxFamily, matMulFamily, lossFamily, attentionFamily, optimiserFamily,
 		softmaxFamily, normFamily, nllFamily,
+		convFamily, poolFamily,
 	}
 }
 

@@ -137,6 +137,16 @@ var faults = []fault{
 		last.mem, last.view.Ptr = c.out[3].mem, (c.out[3].view.Ptr+7)&^7
 		return true
 	}},
+	{"stride 0", kernels.ErrAttr, onWindow(func(stride, _ *[2]int) { stride[1] = 0 })},
+	{"negative padding", kernels.ErrAttr, onWindow(func(_, padding *[2]int) { padding[0] = -1 })},
+	{"windows of another output", kernels.ErrDims, onWindow(func(stride, _ *[2]int) { stride[0] = 3 })},
+	{"no groups", kernels.ErrAttr, func(c *call) bool { c.attr.Conv.Groups = 0; return isConv(c.id) }},
+	{"groups that do not divide", kernels.ErrDims, func(c *call) bool { c.attr.Conv.Groups = 3; return isConv(c.id) }},
+	{"padding of more than half a window", kernels.ErrAttr, func(c *call) bool { c.attr.Pool.Padding[0] = 2; return hasWindows(c.id) }},
+	{"dilated means", kernels.ErrAttr, func(c *call) bool {
+		c.attr.Pool.Dilation[1] = 2
+		return c.id == kernels.AvgPool || c.id == kernels.AvgPoolGrad
+	}},
 	{"nothing to reduce", kernels.ErrDims, func(c *call) bool {
 		if c.id != kernels.Max && c.id != kernels.ArgMax {
 			return false
@@ -158,7 +168,7 @@ func inGroups(c *call, groups int) bool {
 
 // hasOptional reports whether the sample of id has inputs that may be left out.
 func hasOptional(id kernels.ID) bool {
-	return id == kernels.MatMul || id >= kernels.LayerNorm && id <= kernels.NLLGrad
+	return id == kernels.MatMul || id == kernels.Conv || id >= kernels.LayerNorm && id <= kernels.NLLGrad
 }
 
 // onOut and onLast change the first output and the last input, onDim the first
@@ -187,6 +197,15 @@ func onDim(f func(*kernels.View)) func(*call) bool {
 			}
 		}
 		return false
+	}
+}
+
+// onWindow changes the stride and the padding of a convolution or a pooling.
+func onWindow(f func(stride, padding *[2]int)) func(*call) bool {
+	return func(c *call) bool {
+		f(&c.attr.Conv.Stride, &c.attr.Conv.Padding)
+		f(&c.attr.Pool.Stride, &c.attr.Pool.Padding)
+		return isConv(c.id) || hasWindows(c.id)
 	}
 }
 

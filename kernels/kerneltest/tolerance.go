@@ -60,6 +60,11 @@ var tolerances = [kernels.NumOps]tolerance{
 	// Sums in order of K in the element type: rounding errors walk randomly,
 	// hence the root. One lost product would show as 1/K of the scale.
 	kernels.MatMul: {eps: 4, root: 1},
+	kernels.Conv:   {eps: 4, root: 1}, kernels.ConvGradInput: {eps: 4, root: 1}, kernels.ConvGradWeight: {eps: 4, root: 1},
+	// A choice, and sums of few.
+	kernels.MaxPool: {}, kernels.MaxPoolGrad: {eps: 2, root: 1},
+	kernels.AvgPool: {eps: 4, root: 1}, kernels.AvgPoolGrad: {eps: 4, root: 1},
+	kernels.AdaptiveAvgPool: {eps: 4, root: 1}, kernels.AdaptiveAvgPoolGrad: {eps: 4, root: 1},
 	// exp within 4 ulp, its sum, the logarithm and the mean.
 	kernels.CrossEntropy:     {eps: 16},
 	kernels.CrossEntropyGrad: {eps: 12},

@@ -45,6 +45,13 @@ var bodies = [kernels.NumOps]func(a *kernels.Args) error{
 	kernels.MaxGrad:          maxGrad,
 	kernels.ArgMax:           argMax,
 	kernels.MatMul:           matMul,
+	kernels.Conv:             conv,
+	kernels.ConvGradInput:    convGradInput,
+	kernels.ConvGradWeight:   convGradWeight,
+	kernels.MaxPool:          maxPool,
+	kernels.MaxPoolGrad:      maxPoolGrad,
+	kernels.AvgPool:          avgPool,
+	kernels.AvgPoolGrad:      avgPoolGrad,
 	kernels.CrossEntropy:     crossEntropy,
 	kernels.CrossEntropyGrad: crossEntropyGrad,
 	kernels.Attention:        attention,
@@ -66,6 +73,9 @@ var bodies = [kernels.NumOps]func(a *kernels.Args) error{
 	kernels.NLLGrad:          nllGrad,
 	kernels.SGDStep:          sgdStep,
 	kernels.AdamWStep:        adamWStep,
+
+	kernels.AdaptiveAvgPool:     adaptiveAvgPool,
+	kernels.AdaptiveAvgPoolGrad: adaptiveAvgPoolGrad,
 }
 
 func init() {
