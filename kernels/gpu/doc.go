@@ -10,6 +10,7 @@
 //	half.go          ops on float32 copies of half types
 //	fault.go         what a kernel found wrong with the data
 //	cublaslt.go      products by NVIDIA's library, where the user asks for it
+//	packs.go         the launcher of map.cu, zip.cu, compare.cu and where.cu
 //	others           the launchers, beside the .cu file of the same name
 //
 // An op's Run looks at the operands, chooses a kernel and queues it; it waits

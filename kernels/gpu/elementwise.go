@@ -12,32 +12,43 @@ var (
 	elementwise       = elementwiseKernels()
 )
 
+// own are the element types for which the ops of training have kernels of their
+// own, with the three layouts.
+const own = kernels.Wides | 1<<kernels.Int64
+
 // elementwiseKernels returns the kernels of each elementwise op, by dtype.
 func elementwiseKernels() (all [kernels.NumOps]byDType[layouts]) {
 	for _, id := range []kernels.ID{
 		kernels.Add, kernels.Sub, kernels.Mul, kernels.Div, kernels.ReLUGrad,
 		kernels.Affine, kernels.Exp, kernels.Log, kernels.Sqrt, kernels.ReLU,
 	} {
-		for _, d := range []kernels.DType{kernels.Float32, kernels.Float64, kernels.Int64} {
-			if id.DTypes().Has(d) {
-				*all[id].of(d) = elementwiseModule.layouts(id.String() + "_" + suffix(d))
-			}
+		for _, d := range (id.DTypes() & own).List() {
+			*all[id].of(d) = elementwiseModule.layouts(id.String() + "_" + suffix(d))
 		}
 	}
 	return all
 }
 
-// binary and unary return the run of an elementwise op.
+// binary and unary return the run of an elementwise op for the element types
+// that it has kernels for; others go to packs.
 
 func binary(id kernels.ID) func(*Kernels, cuda.Stream, *kernels.Args) error {
+	others := zips.run(id)
 	return func(k *Kernels, s cuda.Stream, a *kernels.Args) error {
+		if !own.Has(a.Out[0].DType) {
+			return others(k, s, a)
+		}
 		w := walkOver(&a.Out[0], &a.In[0], &a.In[1])
 		return k.elements(s, elementwise[id].of(a.Out[0].DType), &w, 16/w.sizes[0], nil)
 	}
 }
 
 func unary(id kernels.ID) func(*Kernels, cuda.Stream, *kernels.Args) error {
+	others := maps.run(id)
 	return func(k *Kernels, s cuda.Stream, a *kernels.Args) error {
+		if !own.Has(a.Out[0].DType) {
+			return others(k, s, a)
+		}
 		w := walkOver(&a.Out[0], &a.In[0])
 		return k.elements(s, elementwise[id].of(a.Out[0].DType), &w, 16/w.sizes[0], &a.Attr)
 	}

@@ -1,5 +1,6 @@
-// Exponential and logarithm by polynomials, within 2 units in the last place,
-// and what IEEE says at 0, infinity and NaN. No table, no approximate
+// Exponential, logarithm and what is made of them, by polynomials: exp and log
+// within 2 units in the last place, the others within 4, and what IEEE says at
+// 0, infinity and NaN. No table, no approximate
 // instruction: a device computes the bits that the interpreter does.
 #pragma once
 #include "tarn.cuh"
@@ -17,7 +18,7 @@ template <> struct Format<f32> {
   typedef i32 Bits;
   static constexpr int fraction = 23, bias = 127, expTerms = 7, logTerms = 5;
   static constexpr f32 expMost = 90, expLeast = -105, ln2Hi = 0x1.62e4p-1f, ln2Lo = 0x1.7f7d1cp-20f;
-  static constexpr f32 leastNormal = 0x1p-126f, lift = 0x1p25f;
+  static constexpr f32 leastNormal = 0x1p-126f, lift = 0x1p25f, expm1Most = 89, expm1Least = -40;
   static constexpr i32 liftBits = 25, rootHalf = 0x3f3504f3;
 };
 
@@ -25,12 +26,18 @@ template <> struct Format<f64> {
   typedef i64 Bits;
   static constexpr int fraction = 52, bias = 1023, expTerms = 13, logTerms = 11;
   static constexpr f64 expMost = 720, expLeast = -760, ln2Hi = 0x1.62e42feep-1, ln2Lo = 0x1.a39ef35793c76p-33;
-  static constexpr f64 leastNormal = 0x1p-1022, lift = 0x1p54;
+  static constexpr f64 leastNormal = 0x1p-1022, lift = 0x1p54, expm1Most = 710, expm1Least = -60;
   static constexpr i64 liftBits = 54, rootHalf = 0x3fe6a09e667f3bcd;
 };
 
 INLINE f32 nearest(f32 x) { return __builtin_rintf(x); }
 INLINE f64 nearest(f64 x) { return __builtin_rint(x); }
+INLINE f32 toward_zero(f32 x) { return __builtin_truncf(x); }
+INLINE f64 toward_zero(f64 x) { return __builtin_trunc(x); }
+INLINE f32 down(f32 x) { return __builtin_floorf(x); }
+INLINE f64 down(f64 x) { return __builtin_floor(x); }
+INLINE f32 up(f32 x) { return __builtin_ceilf(x); }
+INLINE f64 up(f64 x) { return __builtin_ceil(x); }
 
 // 2^e, e within the range of normal numbers.
 template <class T> INLINE T power(int e) {
@@ -101,4 +108,46 @@ template <class T> INLINE T logarithm(T x) {
   if (x == 0) return -(T)__builtin_inff();
   if (!(x > 0)) return (T)__builtin_nanf("");
   return x == (T)__builtin_inff() ? x : y;
+}
+
+template <class T> constexpr T infinity = (T)__builtin_inff();
+template <class T> constexpr T quiet_nan = (T)__builtin_nanf("");
+
+INLINE f32 magnitude(f32 x) { return __builtin_fabsf(x); }
+INLINE f64 magnitude(f64 x) { return __builtin_fabs(x); }
+INLINE f32 with_sign(f32 x, f32 sign) { return __builtin_copysignf(x, sign); }
+INLINE f64 with_sign(f64 x, f64 sign) { return __builtin_copysign(x, sign); }
+
+// exp(x)-1 = 2^n (exp(r)-1) + 2^n - 1. Half of it is computed, for the largest n.
+template <class T> INLINE T exponential_less_1(T x) {
+  typedef Format<T> F;
+  T y = x > F::expm1Most ? F::expm1Most : x; // and NaN stays
+  y = y < F::expm1Least ? F::expm1Least : y;
+  T n = nearest(y * (T)1.4426950408889634074);
+  T r = fused(n, -F::ln2Hi, y);
+  r = fused(n, -F::ln2Lo, r);
+  T p = r * taylor<T, F::expTerms - 1, 1>(r, (T)(1 / factorial<F::expTerms>));
+  T scale = power<T>((int)n - 1);
+  T sum = fused(p, scale, scale - (T)0.5) * 2;
+  return n == 0 ? p : sum; // half of a denormal would lose its last bit
+}
+
+// log(1+x): the logarithm of the rounded sum and, by its slope there, that of
+// what rounding lost.
+template <class T> INLINE T logarithm_of_1_more(T x) {
+  T u = 1 + x, y = logarithm(u);
+  if (u == 1) return x;
+  if (u > 0 && u < infinity<T>) y += (x - (u - 1)) / u;
+  return y;
+}
+
+// 1/(1+exp(-x)). e^-x may overflow where e^x still has digits.
+template <class T> INLINE T sigmoid(T x) {
+  T e = exponential(-magnitude(x));
+  return (x < 0 ? e : (T)1) / (1 + e);
+}
+
+template <class T> INLINE T hyperbolic_tangent(T x) {
+  T e = exponential_less_1(-2 * magnitude(x));
+  return with_sign(-e / (2 + e), x);
 }

@@ -18,25 +18,22 @@ type body struct {
 	// updates: run reads what is in the outputs, or leaves some of it, also
 	// without Attr.Accumulate.
 	updates bool
-	// lacks are the types of Out[0] that the specification has and run does not
-	// take.
-	lacks kernels.DTypes
 }
 
 // bodies are the ops by ID.
-var bodies = [kernels.NumOps]body{
+var bodies = withPacks([kernels.NumOps]body{
 	kernels.Fill:     {run: (*Kernels).fill, halves: true},
 	kernels.Copy:     {run: (*Kernels).copy, halves: true},
-	kernels.Add:      {run: binary(kernels.Add), lacks: narrow},
-	kernels.Sub:      {run: binary(kernels.Sub), lacks: narrow},
-	kernels.Mul:      {run: binary(kernels.Mul), lacks: narrow},
-	kernels.Div:      {run: binary(kernels.Div)},
-	kernels.ReLUGrad: {run: binary(kernels.ReLUGrad)},
-	kernels.Affine:   {run: unary(kernels.Affine)},
-	kernels.Exp:      {run: unary(kernels.Exp)},
-	kernels.Log:      {run: unary(kernels.Log)},
-	kernels.Sqrt:     {run: unary(kernels.Sqrt)},
-	kernels.ReLU:     {run: unary(kernels.ReLU)},
+	kernels.Add:      {run: binary(kernels.Add), halves: true},
+	kernels.Sub:      {run: binary(kernels.Sub), halves: true},
+	kernels.Mul:      {run: binary(kernels.Mul), halves: true},
+	kernels.Div:      {run: binary(kernels.Div), halves: true},
+	kernels.ReLUGrad: {run: binary(kernels.ReLUGrad), halves: true},
+	kernels.Affine:   {run: unary(kernels.Affine), halves: true},
+	kernels.Exp:      {run: unary(kernels.Exp), halves: true},
+	kernels.Log:      {run: unary(kernels.Log), halves: true},
+	kernels.Sqrt:     {run: unary(kernels.Sqrt), halves: true},
+	kernels.ReLU:     {run: unary(kernels.ReLU), halves: true},
 	kernels.Sum:      {run: (*Kernels).sum, workspace: (*Kernels).sumWorkspace},
 	kernels.Max:      {run: (*Kernels).max, workspace: (*Kernels).maxWorkspace},
 	kernels.MaxGrad:  {run: (*Kernels).maxGrad, workspace: (*Kernels).maxGradWorkspace},
@@ -51,10 +48,21 @@ var bodies = [kernels.NumOps]body{
 	kernels.SGDStep:   {run: (*Kernels).sgdStep, updates: true},
 	kernels.AdamWStep: {run: (*Kernels).adamWStep, updates: true},
 	kernels.MatMul:    {run: (*Kernels).matMul, workspace: (*Kernels).matMulWorkspace},
-}
 
-// narrow are the types that the elementwise ops have no kernels for.
-const narrow = kernels.DTypes(1<<kernels.Int32 | 1<<kernels.Uint8 | 1<<kernels.Bool)
+	kernels.Where: {run: (*Kernels).where, halves: true},
+})
+
+// withPacks adds the ops of packs that all has not.
+func withPacks(all [kernels.NumOps]body) [kernels.NumOps]body {
+	for _, p := range []*packs{maps, zips, comparisons} {
+		for _, id := range p.ids {
+			if all[id].run == nil {
+				all[id] = body{run: p.run(id), halves: true}
+			}
+		}
+	}
+	return all
+}
 
 func (k *Kernels) makeTable() kernels.Table {
 	var t kernels.Table
@@ -67,7 +75,7 @@ func (k *Kernels) makeTable() kernels.Table {
 }
 
 func (k *Kernels) makeOp(id kernels.ID, b *body) *kernels.Op {
-	op := &kernels.Op{ID: id, DTypes: id.DTypes() &^ b.lacks}
+	op := &kernels.Op{ID: id, DTypes: id.DTypes()}
 	op.Workspace = func(a *kernels.Args) int64 {
 		if b.workspace == nil && !b.inFloats(a) || kernels.Check(id, op.DTypes, a) != nil || kernels.NothingToWrite(a) {
 			return 0 // Run says what is wrong, or does nothing

@@ -62,7 +62,11 @@ var binaries = map[kernels.ID]binary{
 	kernels.GELUGrad: {float: slope(func(x, _, _ float64) float64 { return normalBelow(x) + x*normalAt(x) })},
 	kernels.GELUTanhGrad: {float: slope(func(x, _, _ float64) float64 {
 		s := kernels.SigmoidFloat(2 * bend(x))
-		return s + x*2*s*kernels.SigmoidFloat(-2*bend(x))*bendSlope(x)
+		both := s * kernels.SigmoidFloat(-2*bend(x))
+		if both == 0 && !math.IsInf(x, 0) { // the slope may have overflown
+			return s
+		}
+		return s + x*2*both*bendSlope(x)
 	})},
 	kernels.LeakyReLUGrad: {float: func(dy, x, a, _ float64) float64 {
 		if x > 0 {
@@ -83,7 +87,7 @@ var binaries = map[kernels.ID]binary{
 		return dy * kernels.SigmoidFloat(a*x)
 	}},
 
-	kernels.Pow:         {two(math.Pow), kernels.PowInt},
+	kernels.Pow:         {two(kernels.PowFloat), kernels.PowInt},
 	kernels.Maximum:     {two(larger), func(x, y int64) int64 { return max(x, y) }},
 	kernels.Minimum:     {two(smaller), func(x, y int64) int64 { return min(x, y) }},
 	kernels.FloorDivide: {two(kernels.FloorDivideFloat), kernels.FloorDivideInt},

@@ -110,7 +110,7 @@ var unaries = map[kernels.ID]unary{
 	kernels.Tanh:       {float: plain(math.Tanh)},
 	kernels.Sigmoid:    {float: plain(kernels.SigmoidFloat)},
 	kernels.Erf:        {float: plain(math.Erf)},
-	kernels.SiLU:       {float: plain(func(x float64) float64 { return x * kernels.SigmoidFloat(x) })},
+	kernels.SiLU:       {float: plain(silu)},
 	kernels.GELU:       {float: plain(func(x float64) float64 { return x * normalBelow(x) })},
 	kernels.GELUTanh:   {float: plain(func(x float64) float64 { return x * kernels.SigmoidFloat(2*bend(x)) })},
 	kernels.LeakyReLU: {float: func(x, a, _ float64) float64 {
@@ -131,7 +131,7 @@ var unaries = map[kernels.ID]unary{
 		}
 		return math.Log1p(math.Exp(a*x)) / a
 	}},
-	kernels.PowScalar: {float: func(x, a, _ float64) float64 { return math.Pow(x, a) }},
+	kernels.PowScalar: {float: func(x, a, _ float64) float64 { return kernels.PowFloat(x, a) }},
 	kernels.Clamp: {float: func(x, a, b float64) float64 {
 		if x < a {
 			x = a
@@ -151,6 +151,15 @@ func rectify(x float64) float64 {
 		return 0
 	}
 	return x
+}
+
+// silu returns x*sigmoid(x), also where the sigmoid has few digits.
+func silu(x float64) float64 {
+	if x < -700 {
+		root := math.Exp(x / 2)
+		return x * root * root
+	}
+	return x * kernels.SigmoidFloat(x)
 }
 
 // normalBelow returns the part of a normal distribution that lies below x.
