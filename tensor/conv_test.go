@@ -66,13 +66,13 @@ func windowGradCases() []gradCase {
 
 // TestWindowGradients is TestGradients for convolutions and poolings.
 func TestWindowGradients(t *testing.T) {
-	checkGradientsOf(t, newCPU(t), windowGradCases())
+	onDevices(t, func(t *testing.T, d *tensor.Device) { checkGradientsOf(t, d, windowGradCases()) })
 }
 
 // TestMaxPoolIndices: places are counted within the plane, the first of equals
 // and the last of several NaN counts.
 func TestMaxPoolIndices(t *testing.T) {
-	func(t *testing.T, d *tensor.Device) {
+	onDevices(t, func(t *testing.T, d *tensor.Device) {
 		nan := math.NaN()
 		x := tensor.FromSlice(d, []float64{1, 3, 3, 2, 3, 3, 3, 0, nan, 1, 5, 4, 2, nan, 5, 6}, 1, 1, 4, 4).RequireGrad()
 		y, indices := x.MaxPool2DIndices(tensor.Pool{Kernel: [2]int{2, 2}})
@@ -91,7 +91,7 @@ func TestMaxPoolIndices(t *testing.T) {
 		places, err = tensor.Data[int64](indices)
 		require.NoError(t, err)
 		require.Equal(t, []int64{1, 3}, places)
-	}(t, newCPU(t))
+	})
 }
 
 // TestBadWindows: what does not fit is refused with the numbers, and leaks

@@ -45,6 +45,16 @@ var bodies = withPacks([kernels.NumOps]body{
 	kernels.Attention:     {run: (*Kernels).attention},
 	kernels.AttentionGrad: {run: (*Kernels).attentionGrad, workspace: (*Kernels).attentionGradWorkspace},
 
+	kernels.Conv:                {run: (*Kernels).conv},
+	kernels.ConvGradInput:       {run: (*Kernels).convGradInput},
+	kernels.ConvGradWeight:      {run: (*Kernels).convGradWeight},
+	kernels.MaxPool:             {run: (*Kernels).maxPool},
+	kernels.MaxPoolGrad:         {run: (*Kernels).maxPoolGrad},
+	kernels.AvgPool:             {run: (*Kernels).avgPool},
+	kernels.AvgPoolGrad:         {run: (*Kernels).avgPoolGrad},
+	kernels.AdaptiveAvgPool:     {run: (*Kernels).adaptiveAvgPool},
+	kernels.AdaptiveAvgPoolGrad: {run: (*Kernels).adaptiveAvgPoolGrad},
+
 	kernels.SGDStep:   {run: (*Kernels).sgdStep, updates: true},
 	kernels.AdamWStep: {run: (*Kernels).adamWStep, updates: true},
 	kernels.MatMul:    {run: (*Kernels).matMul, workspace: (*Kernels).matMulWorkspace},
