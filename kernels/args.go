@@ -15,14 +15,15 @@ type Args struct {
 // Attr holds an op's scalars. Which fields an op reads stands at its ID; the
 // others are zero.
 type Attr struct {
-	Alpha, Beta float64    // Affine, Fill, Sum
+	Alpha, Beta float64    // Affine, Fill, Sum, Norm
 	Accumulate  bool       // add into Out in place of overwriting it
 	Activation  Activation // MatMul
-	Axis        int        // ArgMax, Softmax and the like
+	Axis        int        // ArgMax, CumSum, Softmax and the like
 	Norm        NormAttr   // LayerNorm and the like
 	Loss        LossAttr   // NLL
 	Conv        ConvAttr   // Conv and its gradients
 	Pool        PoolAttr   // the poolings, but for the adaptive ones
+	Correction  float64    // Var
 	SGD         SGDAttr
 	AdamW       AdamWAttr
 	Attention   AttentionAttr

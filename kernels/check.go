@@ -45,6 +45,18 @@ func (id ID) Selector(a *Args) DType {
 	return a.Out[0].DType
 }
 
+// Result returns the element type of Out[0] for inputs of type d, one of those
+// that id selects by.
+func (id ID) Result(d DType) DType {
+	switch s := &specs[id]; {
+	case s.result != nil:
+		return s.result(d)
+	case s.inputs != 0:
+		return s.dtypes.List()[0]
+	}
+	return d
+}
+
 // Check returns an *Error if a is not what the specification of id asks for or
 // if the dtype of Out[0] is not in dtypes, and nil otherwise. Every body calls
 // it before it does anything else, so that bad arguments are the same error on
@@ -232,6 +244,11 @@ func checkInputs(id ID, a *Args) *Error {
 			return fail(id, ErrDType, "in[%d] is %v, want one of %v", i, got, specs[id].inputs.List())
 		case got != a.In[0].DType:
 			return fail(id, ErrDType, "in[%d] is %v, want %v as in[0]", i, got, a.In[0].DType)
+		}
+	}
+	if result := specs[id].result; result != nil {
+		if d := result(a.In[0].DType); d != a.Out[0].DType {
+			return fail(id, ErrDType, "out[0] is %v, want %v for in[0] of %v", a.Out[0].DType, d, a.In[0].DType)
 		}
 	}
 	return nil

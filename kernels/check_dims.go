@@ -12,63 +12,9 @@ func checkElements(id ID, a *Args) *Error {
 	return nil
 }
 
-func checkReduction(id ID, a *Args) *Error { return checkReduced(id, &a.Out[0], &a.In[0]) }
-
-// checkChoice is checkReduction of an op that nothing is no result of.
-func checkChoice(id ID, a *Args) *Error {
-	if e := checkReduction(id, a); e != nil {
-		return e
-	}
-	if a.Out[0].Len() > 0 && a.In[0].Len() == 0 {
-		return fail(id, ErrDims, "in[0] %v has no element to choose for out[0] %v", a.In[0], a.Out[0])
-	}
-	return nil
-}
-
-func checkMaxGrad(id ID, a *Args) *Error {
-	if e := checkSame(id, "in", 1, &a.In[1], &a.Out[0]); e != nil {
-		return e
-	}
-	if e := checkReduced(id, &a.In[2], &a.In[1]); e != nil {
-		return e
-	}
-	return checkSame(id, "in", 0, &a.In[0], &a.In[2])
-}
-
 func checkSame(id ID, role string, i int, v, want *View) *Error {
 	if !v.SameDims(want) {
 		return fail(id, ErrDims, "%s[%d] %v, want the dims of %v", role, i, *v, *want)
-	}
-	return nil
-}
-
-// checkReduced demands that each dim of small is that of big, or 1 where big
-// is reduced.
-func checkReduced(id ID, small, big *View) *Error {
-	ok := small.Rank == big.Rank
-	for d := 0; ok && d < int(big.Rank); d++ {
-		ok = small.Dims[d] == big.Dims[d] || small.Dims[d] == 1
-	}
-	if !ok {
-		return fail(id, ErrDims, "%v is no reduction of %v", *small, *big)
-	}
-	return nil
-}
-
-func checkArgMax(id ID, a *Args) *Error {
-	out, in, axis := &a.Out[0], &a.In[0], a.Attr.Axis
-	if axis < 0 || axis >= int(in.Rank) {
-		return fail(id, ErrAttr, "axis %d of in[0] %v", axis, *in)
-	}
-	ok := out.Rank == in.Rank
-	for d := 0; ok && d < int(in.Rank); d++ {
-		ok = out.Dims[d] == in.Dims[d] && d != axis || out.Dims[d] == 1 && d == axis
-	}
-	if !ok {
-		return fail(id, ErrDims, "out[0] %v is not in[0] %v with 1 at axis %d", *out, *in, axis)
-	}
-	if out.Len() > 0 && in.Dims[axis] == 0 {
-		return fail(id, ErrDims, "in[0] %v has no element to choose along axis %d", *in, axis)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,6 +88,10 @@ var checkCases = []checkCase{
 	good("interleaved", kernels.Exp, 1, strided(at(view(f32, 6), x), 2), strided(at(view(f32, 6), x+4), 2)),
 	good("reversed in place", kernels.Exp, 1, strided(at(view(f32, 6), x), -1), strided(at(view(f32, 6), x), -1)),
 	good("copy converts", kernels.Copy, 1, view(i64, 3), view(f32, 3)),
+	good("sum of bools", kernels.Sum, 1, view(i64, 1, 4), view(kernels.Bool, 3, 4)),
+	good("product of nothing", kernels.Prod, 1, view(i64, 1, 4), view(kernels.Uint8, 0, 4)),
+	good("smallest index of int32", kernels.ArgMin, 1, view(i64, 1), view(kernels.Int32, 3)),
+	good("all of nothing", kernels.All, 1, view(kernels.Bool, 1, 4), view(kernels.Float16, 0, 4)),
 	good("sum of nothing", kernels.Sum, 1, view(f32, 1, 4), view(f32, 0, 4)),
 	good("max of nothing into nothing", kernels.Max, 1, view(f32, 1, 0), view(f32, 3, 0)),
 	good("no bias", kernels.MatMul, 1, view(f32, 2, 4), view(f32, 2, 3), view(f32, 3, 4)),
@@ -136,7 +141,16 @@ var checkCases = []checkCase{
 	bad("int64 where float is wanted", kernels.Exp, kernels.ErrDType, "int64[2]", 1, view(i64, 2), view(i64, 2)),
 	bad("mixed", kernels.Add, kernels.ErrDType, "in[1] is float64, want float32", 1, view(f32), view(f32), view(f64)),
 	bad("float classes", kernels.CrossEntropy, kernels.ErrDType, "classes, is float32", 1, view(f32), view(f32, 5, 3), view(f32, 5)),
-	bad("argmax of int64", kernels.ArgMax, kernels.ErrDType, "want a float type", 1, view(i64, 1), view(i64, 3)),
+	bad("argmax of bool", kernels.ArgMax, kernels.ErrDType, "in[0] is bool, want one of", 1, view(i64, 1), view(kernels.Bool, 3)),
+	bad("float sum of int64", kernels.Sum, kernels.ErrDType, "out[0] is float32, want int64 for in[0] of int64", 1, view(f32, 1), view(i64, 3)),
+	bad("integer product of float", kernels.Prod, kernels.ErrDType, "out[0] is int64, want float32 for in[0] of float32", 1, view(i64, 1), view(f32, 3)),
+	bad("sum into int32", kernels.Sum, kernels.ErrDType, "out[0] int32[1]", 1, view(kernels.Int32, 1), view(kernels.Int32, 3)),
+	bad("any into int64", kernels.Any, kernels.ErrDType, "out[0] int64[1]", 1, view(i64, 1), view(i64, 3)),
+	bad("max of bool", kernels.Max, kernels.ErrDType, "out[0] bool[1]", 1, view(kernels.Bool, 1), view(kernels.Bool, 3)),
+	bad("mean of other dims", kernels.Var, kernels.ErrDims, "out[1] float32[3 4]", 2, view(f32, 3, 1), view(f32, 3, 4), view(f32, 3, 4)),
+	bad("mean of another type", kernels.Var, kernels.ErrDType, "out[1] is float64", 2, view(f32, 3, 1), view(f64, 3, 1), view(f32, 3, 4)),
+	bad("infinite power", kernels.Norm, kernels.ErrAttr, "power +Inf", 1, view(f32, 1), view(f32, 3)).with(kernels.Attr{Alpha: math.Inf(1)}),
+	bad("min of nothing", kernels.Min, kernels.ErrDims, "int32[0 4] has no element", 1, view(kernels.Int32, 1, 4), view(kernels.Int32, 0, 4)),
 	bad("negative dim", kernels.Exp, kernels.ErrDims, "float32[2 -1]", 1, view(f32, 2, 3), view(f32, 2, -1)),
 	bad("more elements than int64", kernels.Exp, kernels.ErrDims, "more elements", 1,
 		view(f32, 0), strided(view(f32, 1<<40, 1<<40), 0, 0)),

@@ -11,6 +11,9 @@ type spec struct {
 	// inputs are the dtypes that the inputs may have, all the same one, where
 	// the output has a dtype of its own; 0: they have that of Out[0].
 	inputs DTypes
+	// result is the dtype of Out[0] for inputs of a type of that set; nil: it has
+	// one alone.
+	result func(DType) DType
 	// types looks at the dtypes of the operands where neither is so; else nil.
 	types func(id ID, a *Args) *Error
 	dims  func(id ID, a *Args) *Error // and at the scalars; nil: any
@@ -102,10 +105,19 @@ var specs = [numOps]spec{
 
 	Where: {name: "where", dtypes: AnyDType, out: 1, in: 3, inPlace: true, types: whereTypes, dims: checkElements},
 
-	Sum:     {name: "sum", dtypes: Floats, out: 1, in: 1, dims: checkReduction},
-	Max:     {name: "max", dtypes: Floats, out: 1, in: 1, dims: checkChoice},
+	Sum:     {name: "sum", dtypes: sums, out: 1, in: 1, inputs: AnyDType, result: sumType, dims: checkReduction},
+	Prod:    {name: "prod", dtypes: sums, out: 1, in: 1, inputs: AnyDType, result: sumType, dims: checkReduction},
+	Max:     {name: "max", dtypes: Numbers, out: 1, in: 1, dims: checkChoice},
+	Min:     {name: "min", dtypes: Numbers, out: 1, in: 1, dims: checkChoice},
 	MaxGrad: {name: "max_grad", dtypes: Floats, out: 1, in: 3, dims: checkMaxGrad},
-	ArgMax:  {name: "argmax", dtypes: 1 << Int64, out: 1, in: 1, inputs: Floats, dims: checkArgMax},
+	ArgMax:  {name: "argmax", dtypes: 1 << Int64, out: 1, in: 1, inputs: Numbers, dims: checkArgMax},
+	ArgMin:  {name: "argmin", dtypes: 1 << Int64, out: 1, in: 1, inputs: Numbers, dims: checkArgMax},
+	Any:     {name: "any", dtypes: 1 << Bool, out: 1, in: 1, inputs: AnyDType, dims: checkReduction},
+	All:     {name: "all", dtypes: 1 << Bool, out: 1, in: 1, inputs: AnyDType, dims: checkReduction},
+
+	Var:       {name: "var", dtypes: Floats, out: 2, in: 1, dims: checkVar},
+	LogSumExp: {name: "logsumexp", dtypes: Floats, out: 1, in: 1, dims: checkReduction},
+	Norm:      {name: "norm", dtypes: Floats, out: 1, in: 1, dims: checkNorm},
 
 	MatMul:           {name: "matmul", dtypes: Floats, out: 1, in: 2, optional: 1, dims: checkMatMul},
 	CrossEntropy:     {name: "cross_entropy", dtypes: Floats, out: 1, in: 2, types: classesAt(1), dims: checkCrossEntropy},

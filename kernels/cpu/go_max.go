@@ -59,40 +59,73 @@ func shareOut[T float](w *walk, m, dy T) {
 	}
 }
 
-// argMax is the body of ArgMax for an input of type T.
-func argMax[T float](a *kernels.Args) error {
+// argBest returns the body of ArgMax or ArgMin.
+func argBest(id kernels.ID) func(*kernels.Args) error {
+	return func(a *kernels.Args) error {
+		switch a.In[0].DType {
+		case kernels.Float32:
+			argBestOf[float32](id, a)
+		case kernels.Float64:
+			argBestOf[float64](id, a)
+		case kernels.Int64:
+			argBestOf[int64](id, a)
+		case kernels.Int32:
+			argBestOf[int32](id, a)
+		case kernels.Uint8:
+			argBestOf[uint8](id, a)
+		default:
+			return noBody(id, a)
+		}
+		return nil
+	}
+}
+
+func argBestOf[S number](id kernels.ID, a *kernels.Args) {
 	out, kept, axis := a.Out[0], a.In[0], a.Attr.Axis
-	n, step := kept.Dims[axis], kept.Strides[axis]*sizeOf[T]()
+	n, step := kept.Dims[axis], kept.Strides[axis]*bytesOf[S]()
 	kept.Dims[axis] = 1
+	first := firstLargest[S]
+	if id == kernels.ArgMin {
+		first = firstSmallest[S]
+	}
 	w := newWalk(&out, &kept)
 	grain := max(serialBelow/n, 1)
+	all := func(w *walk) {
+		for w.next() {
+			for i := range w.n {
+				*at[int64](w.ptr[0], i, w.step(0)) = first(w.ptr[1]+uintptr(i*w.step(1)), n, step)
+			}
+		}
+	}
 	if chunks(w.total, grain) == 1 {
-		argMaxAll[T](&w, n, step)
-		return nil
+		all(&w)
+		return
 	}
 	shared := w
 	parallel(w.total, grain, func(lo, hi int64) {
 		w := shared
 		w.seek(lo, hi)
-		argMaxAll[T](&w, n, step)
+		all(&w)
 	})
-	return nil
-}
-
-func argMaxAll[T float](w *walk, n, step int64) {
-	for w.next() {
-		for i := range w.n {
-			*at[int64](w.ptr[0], i, w.step(0)) = firstLargest[T](w.ptr[1]+uintptr(i*w.step(1)), n, step)
-		}
-	}
 }
 
 // firstLargest returns the index of the first of the largest elements, where
 // NaN is larger than all else.
-func firstLargest[T float](addr uintptr, n, step int64) int64 {
-	best, value := int64(0), *at[T](addr, 0, step)
+func firstLargest[S number](addr uintptr, n, step int64) int64 {
+	best, value := int64(0), *at[S](addr, 0, step)
 	for i := int64(1); i < n && value == value; i++ {
-		if x := *at[T](addr, i, step); x > value || x != x {
+		if x := *at[S](addr, i, step); x > value || x != x {
+			best, value = i, x
+		}
+	}
+	return best
+}
+
+// firstSmallest is its counterpart, where NaN is smaller than all else.
+func firstSmallest[S number](addr uintptr, n, step int64) int64 {
+	best, value := int64(0), *at[S](addr, 0, step)
+	for i := int64(1); i < n && value == value; i++ {
+		if x := *at[S](addr, i, step); x < value || x != x {
 			best, value = i, x
 		}
 	}

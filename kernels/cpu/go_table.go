@@ -13,11 +13,24 @@ type bodies struct {
 // have are the element types that there are bodies for.
 const have = kernels.Wides | 1<<kernels.Int64
 
+// supported are the types that Out[0] of id may have.
+func supported(id kernels.ID) kernels.DTypes {
+	if _, ofInput := id.Selects(); ofInput {
+		return id.DTypes() &^ kernels.Halves
+	}
+	return id.DTypes() & have
+}
+
+// noBody says that there is none for inputs of this type.
+func noBody(id kernels.ID, a *kernels.Args) error {
+	return &kernels.Error{Op: id, Err: kernels.ErrDType, Detail: "in[0] " + a.In[0].String()}
+}
+
 // goTable returns a new table of the plain Go bodies.
 func goTable() *kernels.Table {
 	t := new(kernels.Table)
 	add := func(id kernels.ID, b bodies) {
-		dtypes := id.DTypes() & have
+		dtypes := supported(id)
 		op := &kernels.Op{ID: id, DTypes: dtypes, Run: b.run(id)}
 		if b.workspace != nil {
 			op.Workspace = func(a *kernels.Args) int64 {
@@ -37,10 +50,15 @@ func goTable() *kernels.Table {
 	for id := kernels.Div; id <= kernels.ReLUGrad; id++ {
 		add(id, bodies{f32: elementwise[float32](id), f64: elementwise[float64](id)})
 	}
-	add(kernels.Sum, bodies{f32: sum[float32], f64: sum[float64], workspace: reduceWorkspace})
-	add(kernels.Max, bodies{f32: maximum[float32], f64: maximum[float64], workspace: reduceWorkspace})
+	add(kernels.Sum, bodies{f32: sum[float32], f64: sum[float64], i64: folds(kernels.Sum), workspace: reduceWorkspace})
+	add(kernels.Max, bodies{f32: maximum[float32], f64: maximum[float64], i64: folds(kernels.Max), workspace: reduceWorkspace})
+	for _, id := range []kernels.ID{kernels.Prod, kernels.Min, kernels.Any, kernels.All, kernels.Var, kernels.LogSumExp, kernels.Norm} {
+		add(id, bodies{f32: folds(id), f64: folds(id), i64: folds(id), workspace: reduceWorkspace})
+	}
 	add(kernels.MaxGrad, bodies{f32: maxGrad[float32], f64: maxGrad[float64]})
-	add(kernels.ArgMax, bodies{f32: argMax[float32], f64: argMax[float64]})
+	for _, id := range []kernels.ID{kernels.ArgMax, kernels.ArgMin} {
+		add(id, bodies{f32: argBest(id), f64: argBest(id), i64: argBest(id)})
+	}
 	add(kernels.MatMul, bodies{f32: matMul[float32], f64: matMul[float64], workspace: matMulWorkspace})
 	add(kernels.Conv, bodies{f32: conv[float32], f64: conv[float64]})
 	add(kernels.ConvGradInput, bodies{f32: convGradInput[float32], f64: convGradInput[float64]})
@@ -78,7 +96,7 @@ func goTable() *kernels.Table {
 // run returns the Run of id: check, then the body for the dtype.
 func (b bodies) run(id kernels.ID) func(kernels.Queue, *kernels.Args) error {
 	return func(_ kernels.Queue, a *kernels.Args) error {
-		if err := kernels.Check(id, id.DTypes()&have, a); err != nil {
+		if err := kernels.Check(id, supported(id), a); err != nil {
 			return err
 		}
 		if b.workspace != nil && a.Work.Ptr == 0 && b.workspace(a) > 0 {
@@ -88,7 +106,7 @@ func (b bodies) run(id kernels.ID) func(kernels.Queue, *kernels.Args) error {
 			return nil
 		}
 		d := a.Out[0].DType
-		if id == kernels.ArgMax {
+		if id == kernels.ArgMax || id == kernels.ArgMin {
 			d = a.In[0].DType
 		}
 		switch d {

@@ -1,19 +1,5 @@
-// Max, its gradient, and argmax.
-#include "reduce.cuh"
-
-template <class T> struct Max {
-  typedef T Element;
-  typedef T Group;
-  typedef T Total;
-  typedef T Result;
-  static constexpr int loads = 8;
-  __device__ static Total none() { return -(T)__builtin_inff(); }
-  __device__ static Group map(T x, T, i64) { return x; }
-  __device__ static Group join(Group x, Group y) { return larger(x, y); }
-  __device__ static Total add(Total x, Total y) { return larger(x, y); }
-  __device__ static Total widen(Group x) { return x; }
-  __device__ static Result result(Total x, const Result *, f64, i32) { return x; }
-};
+// Max, Min, ArgMax and ArgMin of floats, and the gradient of the first two.
+#include "max.cuh"
 
 // The elements that equal the maximum, NaN being equal to NaN.
 template <class T> INLINE bool is_top(T x, T top) { return x == top || (is_nan(x) && is_nan(top)); }
@@ -30,34 +16,6 @@ template <class T> struct Count {
   __device__ static Total add(Total x, Total y) { return x + y; }
   __device__ static Total widen(Group x) { return x; }
   __device__ static Result result(Total x, const Result *, f64, i32) { return x; }
-};
-
-template <class T> struct Best {
-  T value;
-  i64 index;
-};
-
-template <class T> INLINE Best<T> shuffle_xor(Best<T> b, int d) {
-  return {shuffle_xor(b.value, d), shuffle_xor(b.index, d)};
-}
-
-template <class T> struct ArgMax {
-  typedef T Element;
-  typedef Best<T> Group;
-  typedef Best<T> Total;
-  typedef i64 Result;
-  static constexpr int loads = 4;
-  __device__ static Total none() { return {-(T)__builtin_inff(), 0x7fffffffffffffff}; }
-  __device__ static Group map(T x, T, i64 i) { return {x, i}; }
-  __device__ static Group join(Group x, Group y) {
-    bool nx = is_nan(x.value), ny = is_nan(y.value);
-    bool same = x.value == y.value || (nx && ny);
-    bool second = same ? y.index < x.index : !nx && (ny || y.value > x.value);
-    return second ? y : x;
-  }
-  __device__ static Total add(Total x, Total y) { return join(x, y); }
-  __device__ static Total widen(Group x) { return x; }
-  __device__ static Result result(Total x, const Result *, f64, i32) { return x.index; }
 };
 
 #define ALL(T)            \

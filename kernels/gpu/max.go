@@ -8,9 +8,17 @@ import (
 var (
 	maxModule = declare("max", 0)
 
-	maxKernels    = byDType[reducer]{f32: maxModule.reducer("max_f32", 4), f64: maxModule.reducer("max_f64", 8)}
-	countKernels  = byDType[reducer]{f32: maxModule.reducer("count_f32", 8), f64: maxModule.reducer("count_f64", 8)}
-	argMaxKernels = byDType[reducer]{f32: maxModule.reducer("argmax_f32", 16), f64: maxModule.reducer("argmax_f64", 16)}
+	maxKernels = reducers{
+		kernels.Float32: maxModule.reducer("max_f32", 4), kernels.Float64: maxModule.reducer("max_f64", 8),
+		kernels.Int64: reduceIntModule.wideReducer("max_i64", 8), kernels.Int32: reduceIntModule.wideReducer("max_i32", 4),
+		kernels.Uint8: reduceIntModule.wideReducer("max_u8", 4),
+	}
+	argMaxKernels = reducers{
+		kernels.Float32: maxModule.reducer("argmax_f32", 16), kernels.Float64: maxModule.reducer("argmax_f64", 16),
+		kernels.Int64: reduceIntModule.wideReducer("argmax_i64", 16), kernels.Int32: reduceIntModule.wideReducer("argmax_i32", 16),
+		kernels.Uint8: reduceIntModule.wideReducer("argmax_u8", 16),
+	}
+	countKernels = reducers{kernels.Float32: maxModule.reducer("count_f32", 8), kernels.Float64: maxModule.reducer("count_f64", 8)}
 
 	maxGradKernels = byDType[layouts]{f32: maxGradLayouts("max_grad_f32"), f64: maxGradLayouts("max_grad_f64")}
 )
@@ -19,24 +27,24 @@ func maxGradLayouts(name string) layouts {
 	return layouts{index32: maxModule.kernel(name + "_index32"), index64: maxModule.kernel(name + "_index64")}
 }
 
-func (k *Kernels) max(s cuda.Stream, a *kernels.Args) error {
-	r := reduceDims(&a.Out[0], &a.In[0], nil)
-	return k.reduce(s, maxKernels.of(a.Out[0].DType), &r, a.Work.Ptr, 1, false)
-}
+// The alpha of Max and Min, of ArgMax and ArgMin: whether elements are turned.
+var (
+	straight = always(0)
+	turned   = always(1)
+)
 
-func (k *Kernels) maxWorkspace(a *kernels.Args) int64 {
-	r := reduceDims(&a.Out[0], &a.In[0], nil)
-	return r.parts(maxKernels.of(a.Out[0].DType))
-}
-
-func (k *Kernels) argMax(s cuda.Stream, a *kernels.Args) error {
-	r := reduceAxis(&a.Out[0], &a.In[0], a.Attr.Axis)
-	return k.reduce(s, argMaxKernels.of(a.In[0].DType), &r, a.Work.Ptr, 1, false)
-}
-
-func (k *Kernels) argMaxWorkspace(a *kernels.Args) int64 {
-	r := reduceAxis(&a.Out[0], &a.In[0], a.Attr.Axis)
-	return r.parts(argMaxKernels.of(a.In[0].DType))
+// reduceArg returns the body of ArgMax or ArgMin.
+func reduceArg(alpha float64) body {
+	return body{
+		run: func(k *Kernels, s cuda.Stream, a *kernels.Args) error {
+			r := reduceAxis(&a.Out[0], &a.In[0], a.Attr.Axis)
+			return k.reduce(s, argMaxKernels.of(a.In[0].DType), &r, a.Work.Ptr, alpha, false)
+		},
+		workspace: func(_ *Kernels, a *kernels.Args) int64 {
+			r := reduceAxis(&a.Out[0], &a.In[0], a.Attr.Axis)
+			return r.parts(argMaxKernels.of(a.In[0].DType))
+		},
+	}
 }
 
 // maxGrad counts the maxima of each output of Max, into the workspace, and then
@@ -46,7 +54,7 @@ func (k *Kernels) maxGrad(s cuda.Stream, a *kernels.Args) error {
 	counts := countsOf(top, a.Work.Ptr)
 	r := reduceDims(&counts, x, top)
 	parts := a.Work.Ptr + uintptr(counts.Len()*8)
-	if err := k.reduce(s, countKernels.of(x.DType), &r, parts, 1, false); err != nil {
+	if err := k.reduce(s, countKernels.of(x.DType), &r, parts, 0, false); err != nil {
 		return err
 	}
 	dy2, top2 := expand(dy, x), expand(top, x)

@@ -10,12 +10,21 @@
 // What all kernels here take, beside the two walks: reduce.go packs it.
 template <class Op> struct Operands {
   typename Op::Result *out;
-  const typename Op::Element *in, *top; // top: of Count, else unused
+  const typename Op::Element *in, *top; // top: of Count and Var, else null
   typename Op::Total *parts;            // of each chunk and output; null: one chunk, written to out
   u64 chunk;                            // elements of one output that one block takes
   f64 alpha;
   i32 accumulate, together;
 };
+
+// What map is given beside an element: top's for the output or, without, alpha.
+template <class Op> INLINE typename Op::Element beside(const Operands<Op> &o, i64 at) {
+  typedef typename Op::Element T;
+  if constexpr ((T)0.5 != 0)
+    return o.top ? o.top[at] : (T)o.alpha;
+  else
+    return o.top ? o.top[at] : (T)(i32)o.alpha;
+}
 
 // The operands of kept are in, out and top, that of reduced is in.
 
@@ -83,7 +92,7 @@ template <class Op, class I> INLINE void rows(Operands<Op> o, const Walk<I, 3> &
   for (I i = first; i < kept.count; i += next) {
     i64 at[3];
     kept.offsets(i, at);
-    typename Op::Element top = o.top ? o.top[at[2]] : 0;
+    typename Op::Element top = beside(o, at[2]);
     typename Op::Total v = join_warp<Op>(part<Op>(o.in + at[0], top, reduced, begin + lane, end, step));
     if (!o.together) {
       if (tid_x == 0) finish(o, kept, i, at, v);
@@ -113,7 +122,7 @@ template <class Op, class I> INLINE void cols(Operands<Op> o, const Walk<I, 3> &
     kept.offsets(mine ? i : 0, at);
     typename Op::Total v = Op::none();
     if (mine) {
-      typename Op::Element top = o.top ? o.top[at[2]] : 0;
+      typename Op::Element top = beside(o, at[2]);
       v = part<Op, I>(o.in + at[0], top, reduced, begin + tid_y, end, ntid_y);
     }
     if (ntid_y > 1) {
@@ -150,5 +159,12 @@ template <class Op> INLINE void chunks(Operands<Op> o, const Walk<u64, 3> &kept)
   KERNEL BLOCK NAME##_##T##_rows_index32(Operands<OP<T>> o, Walk<u32, 3> k, Walk<u32, 1> r) { rows(o, k, r); }  \
   KERNEL NAME##_##T##_rows_index64(Operands<OP<T>> o, Walk<u64, 3> k, Walk<u64, 1> r) { rows(o, k, r); }  \
   KERNEL BLOCK NAME##_##T##_cols_index32(Operands<OP<T>> o, Walk<u32, 3> k, Walk<u32, 1> r) { cols(o, k, r); }  \
+  KERNEL NAME##_##T##_cols_index64(Operands<OP<T>> o, Walk<u64, 3> k, Walk<u64, 1> r) { cols(o, k, r); }  \
+  KERNEL BLOCK NAME##_##T##_chunks(Operands<OP<T>> o, Walk<u64, 3> k) { chunks(o, k); }
+
+// REDUCE_WIDE makes the kernels of 64-bit indices alone, for ops that are not
+// worth the text of both.
+#define REDUCE_WIDE(NAME, OP, T)                                                                          \
+  KERNEL NAME##_##T##_rows_index64(Operands<OP<T>> o, Walk<u64, 3> k, Walk<u64, 1> r) { rows(o, k, r); }  \
   KERNEL NAME##_##T##_cols_index64(Operands<OP<T>> o, Walk<u64, 3> k, Walk<u64, 1> r) { cols(o, k, r); }  \
   KERNEL BLOCK NAME##_##T##_chunks(Operands<OP<T>> o, Walk<u64, 3> k) { chunks(o, k); }

@@ -8,7 +8,24 @@ import (
 var (
 	reduceModule = declare("reduce", 0)
 
-	sumKernels = byDType[reducer]{f32: reduceModule.reducer("sum_f32", 8), f64: reduceModule.reducer("sum_f64", 8)}
+	reduceIntModule = declare("reduce_int", 0)
+	prodModule      = declare("prod", 0)
+
+	sumKernels = reducers{
+		kernels.Float32: reduceModule.reducer("sum_f32", 8), kernels.Float64: reduceModule.reducer("sum_f64", 8),
+		kernels.Int64: reduceIntModule.wideReducer("sum_i64", 8), kernels.Int32: reduceIntModule.wideReducer("sum_i32", 8),
+		kernels.Uint8: reduceIntModule.wideReducer("sum_u8", 8),
+	}
+	prodKernels = reducers{
+		kernels.Float32: prodModule.wideReducer("prod_f32", 8), kernels.Float64: prodModule.wideReducer("prod_f64", 8),
+		kernels.Int64: reduceIntModule.wideReducer("prod_i64", 8), kernels.Int32: reduceIntModule.wideReducer("prod_i32", 8),
+		kernels.Uint8: reduceIntModule.wideReducer("prod_u8", 8),
+	}
+	anyKernels = reducers{
+		kernels.Float32: prodModule.wideReducer("any_f32", 4), kernels.Float64: prodModule.wideReducer("any_f64", 4),
+		kernels.Int64: prodModule.wideReducer("any_i64", 4), kernels.Int32: prodModule.wideReducer("any_i32", 4),
+		kernels.Uint8: prodModule.wideReducer("any_u8", 4),
+	}
 )
 
 // reducer is the kernels of a reduction for one dtype.
@@ -16,6 +33,18 @@ type reducer struct {
 	rows, cols layouts // vectors unused
 	chunks     kernel
 	total      int64 // bytes of a partial result
+	wide       bool  // there are kernels of 64-bit indices alone
+}
+
+// reducers are those of an op by the dtype of its input.
+type reducers [kernels.Uint8 + 1]reducer
+
+// of returns the reducer for inputs of type d; a bool is a byte.
+func (x *reducers) of(d kernels.DType) *reducer {
+	if d == kernels.Bool {
+		d = kernels.Uint8
+	}
+	return &x[d]
 }
 
 func (m *module) reducer(name string, total int64) reducer {
@@ -24,6 +53,16 @@ func (m *module) reducer(name string, total int64) reducer {
 		cols:   layouts{index32: m.kernel(name + "_cols_index32"), index64: m.kernel(name + "_cols_index64")},
 		chunks: m.kernel(name + "_chunks"),
 		total:  total,
+	}
+}
+
+func (m *module) wideReducer(name string, total int64) reducer {
+	return reducer{
+		rows:   layouts{index64: m.kernel(name + "_rows_index64")},
+		cols:   layouts{index64: m.kernel(name + "_cols_index64")},
+		chunks: m.kernel(name + "_chunks"),
+		total:  total,
+		wide:   true,
 	}
 }
 
@@ -144,7 +183,7 @@ func (k *Kernels) reduce(s cuda.Stream, x *reducer, r *reduction, parts uintptr,
 	if r.chunks == 1 {
 		parts = 0
 	}
-	wide := k.isWide(max(r.kept.count, r.reduced.count))
+	wide := x.wide || k.isWide(max(r.kept.count, r.reduced.count))
 	list := &x.rows
 	if r.byCols {
 		list = &x.cols
@@ -186,12 +225,24 @@ func bit(b bool) uint32 {
 	return 0
 }
 
-func (k *Kernels) sum(s cuda.Stream, a *kernels.Args) error {
-	r := reduceDims(&a.Out[0], &a.In[0], nil)
-	return k.reduce(s, sumKernels.of(a.Out[0].DType), &r, a.Work.Ptr, a.Attr.Alpha, a.Attr.Accumulate)
+// reduceBy returns the body of an op that reduces dims by x, and says alpha to
+// it where that is not its attribute.
+func reduceBy(x *reducers, alpha func(a *kernels.Args) float64) body {
+	return body{
+		run: func(k *Kernels, s cuda.Stream, a *kernels.Args) error {
+			r := reduceDims(&a.Out[0], &a.In[0], nil)
+			return k.reduce(s, x.of(a.In[0].DType), &r, a.Work.Ptr, alpha(a), a.Attr.Accumulate)
+		},
+		workspace: func(_ *Kernels, a *kernels.Args) int64 {
+			r := reduceDims(&a.Out[0], &a.In[0], nil)
+			return r.parts(x.of(a.In[0].DType))
+		},
+	}
 }
 
-func (k *Kernels) sumWorkspace(a *kernels.Args) int64 {
-	r := reduceDims(&a.Out[0], &a.In[0], nil)
-	return r.parts(sumKernels.of(a.Out[0].DType))
+func attrAlpha(a *kernels.Args) float64 { return a.Attr.Alpha }
+
+// always returns the alpha of an op that has no such attribute.
+func always(alpha float64) func(*kernels.Args) float64 {
+	return func(*kernels.Args) float64 { return alpha }
 }

@@ -182,7 +182,7 @@ func (c *call) terms() int64 {
 	case kernels.AdaptiveAvgPool, kernels.AdaptiveAvgPoolGrad:
 		x, y := &c.in[0].view, &c.out[0].view
 		return max(x.Len(), y.Len()) / max(min(x.Len(), y.Len()), 1)
-	case kernels.Sum:
+	case kernels.Sum, kernels.Prod, kernels.Var, kernels.LogSumExp, kernels.Norm:
 		return c.in[0].view.Len() / max(c.out[0].view.Len(), 1)
 	}
 	return 1

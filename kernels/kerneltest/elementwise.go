@@ -90,7 +90,7 @@ func (s *suite) elementwiseCall(dims []int64, layouts [4]layout, g generator) *c
 	if attr, ok := elementwiseAttrs[s.id]; ok {
 		c.attr = attr
 	}
-	c.out = []operand{place(s.rand, resultOf(s.id, s.dtype), dims, layouts[0])}
+	c.out = []operand{place(s.rand, s.id.Result(s.dtype), dims, layouts[0])}
 	for i := range inputs(s.id) {
 		d := s.dtype
 		if s.id == kernels.Where && i == 0 {

@@ -56,7 +56,7 @@ var families []family
 
 func init() {
 	families = []family{
-		fills, copyFamily, elementwiseFamily, reduceFamily, maxGradFamily, argMaxFamily, matMulFamily, lossFamily, attentionFamily, optimiserFamily,
+		fills, copyFamily, elementwiseFamily, reduceFamily, anyFamily, maxGradFamily, argMaxFamily, varFamily, powerFamily, matMulFamily, lossFamily, attentionFamily, optimiserFamily,
 		softmaxFamily, normFamily, nllFamily,
 		convFamily, poolFamily,
 	}
@@ -113,16 +113,8 @@ func byDType(id kernels.ID) kernels.DTypes {
 	return types
 }
 
-// resultOf returns the dtype of the first output of id for inputs of type d.
-func resultOf(id kernels.ID, d kernels.DType) kernels.DType {
-	if _, ofInput := id.Selects(); ofInput {
-		return id.DTypes().List()[0]
-	}
-	return d
-}
-
 func runOp(t *testing.T, on device, every int, id kernels.ID, d kernels.DType, cases func(*suite)) {
-	if on.table[id] == nil || !on.table[id].DTypes.Has(resultOf(id, d)) {
+	if on.table[id] == nil || !on.table[id].DTypes.Has(id.Result(d)) {
 		t.Skipf("the table has no %v for %v", id, d)
 	}
 	cases(&suite{T: t, device: on, every: every, rand: rand.New(rand.NewPCG(uint64(id), uint64(d))), id: id, dtype: d})

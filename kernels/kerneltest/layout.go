@@ -178,3 +178,18 @@ func unruly(r *rand.Rand) generator {
 func ties(r *rand.Rand) generator {
 	return func(d kernels.DType, _ int) uint64 { return toBits(d, float64(r.IntN(4)-2)) }
 }
+
+// near1 makes numbers of both signs whose products neither grow nor shrink
+// fast.
+func near1(r *rand.Rand) generator {
+	return func(d kernels.DType, i int) uint64 {
+		if !d.IsFloat() {
+			return uniform(r)(d, i)
+		}
+		x := math.Exp2((r.Float64() - 0.5) / 64)
+		if r.IntN(2) == 0 {
+			x = -x
+		}
+		return toBits(d, x)
+	}
+}

@@ -7,12 +7,10 @@ import (
 )
 
 var (
-	reduceFamily = family{name: "reduce", ids: []kernels.ID{kernels.Sum, kernels.Max}, cases: (*suite).reduce,
+	reduceFamily = family{name: "reduce", ids: []kernels.ID{kernels.Sum, kernels.Prod, kernels.Max, kernels.Min}, cases: (*suite).reduce,
 		sample: (*suite).sampleReduce, decode: (*suite).decodeReduce, large: (*suite).largeReduce, scales: reduceScales}
-	maxGradFamily = family{name: "maxgrad", ids: []kernels.ID{kernels.MaxGrad}, cases: (*suite).maxGrad,
-		sample: (*suite).sampleMaxGrad, decode: (*suite).decodeMaxGrad, large: (*suite).largeMaxGrad}
-	argMaxFamily = family{name: "argmax", ids: []kernels.ID{kernels.ArgMax}, cases: (*suite).argMax,
-		sample: (*suite).sampleArgMax, decode: (*suite).decodeArgMax, large: (*suite).largeArgMax}
+	anyFamily = family{name: "any", ids: []kernels.ID{kernels.Any, kernels.All}, cases: (*suite).anyCases,
+		sample: (*suite).sampleReduce, decode: (*suite).decodeReduce, large: (*suite).largeReduce}
 )
 
 func (s *suite) sampleReduce(bool) *call {
@@ -40,48 +38,24 @@ func (s *suite) largeReduce() []*call {
 }
 
 func reduceScales(c *call, want result) scales {
-	if c.id == kernels.Sum {
+	switch c.id {
+	case kernels.Sum:
 		return summedScales(c, want)
+	case kernels.Prod:
+		return sizeScales(c, want)
 	}
 	return nil
 }
 
-func (s *suite) sampleMaxGrad(bool) *call {
-	c := s.reduceCall([]int64{4, 5}, 2, dense, dense, uniform(s.rand))
-	return &call{id: s.id, out: []operand{place(s.rand, s.dtype, []int64{4, 5}, dense)}, in: []operand{c.out[0], c.in[0], c.out[0]}}
-}
-
-func (s *suite) decodeMaxGrad(src *source, values generator) *call {
-	dims, bits := src.dims(), src.below(64)
-	c := s.reduceCall(dims, bits, src.layout(true), src.layout(false), values)
-	dy := place(s.rand, s.dtype, reducedDims(dims, bits), src.layout(false)).fill(values)
-	m := c.out[0].fill(ties(s.rand))
-	return &call{id: s.id, out: []operand{place(s.rand, s.dtype, dims, src.layout(true))}, in: []operand{dy, c.in[0], m}}
-}
-
-func (s *suite) largeMaxGrad() []*call {
-	x := place(s.rand, s.dtype, []int64{257, 403}, dense).fill(ties(s.rand))
-	m := place(s.rand, s.dtype, []int64{257, 1}, dense).fill(between(s.rand, 1, 1))
-	dy := place(s.rand, s.dtype, []int64{257, 1}, dense).fill(uniform(s.rand))
-	return []*call{{id: s.id, out: []operand{place(s.rand, s.dtype, []int64{257, 403}, dense)}, in: []operand{dy, x, m}}}
-}
-
-func (s *suite) argMaxCall(dims []int64, axis int, out, in layout, g generator) *call {
-	return &call{id: s.id, attr: kernels.Attr{Axis: axis},
-		out: []operand{place(s.rand, kernels.Int64, reducedDims(dims, 1<<axis), out)},
-		in:  []operand{place(s.rand, s.dtype, dims, in).fill(g)}}
-}
-
-func (s *suite) sampleArgMax(bool) *call {
-	return s.argMaxCall([]int64{4, 5}, 1, dense, dense, uniform(s.rand))
-}
-
-func (s *suite) decodeArgMax(src *source, values generator) *call {
-	return s.argMaxCall(src.dims(), src.below(7), src.layout(true), src.layout(false), values)
-}
-
-func (s *suite) largeArgMax() []*call {
-	return []*call{s.argMaxCall([]int64{257, 403}, 1, dense, dense, ties(s.rand))}
+// sizeScales are the sizes of the results themselves.
+func sizeScales(c *call, want result) scales {
+	all := scales(c.values(want))
+	for _, s := range all {
+		for i, x := range s {
+			s[i] = math.Abs(x)
+		}
+	}
+	return all
 }
 
 // reducedDims returns dims with 1 at each dim whose bit is set.
@@ -111,13 +85,16 @@ func (s *suite) reduceSets(rank int) []int {
 
 func (s *suite) reduceCall(dims []int64, bits int, out, in layout, g generator) *call {
 	c := &call{id: s.id, attr: kernels.Attr{Alpha: 1}}
-	c.out = []operand{place(s.rand, s.dtype, reducedDims(dims, bits), out)}
+	c.out = []operand{place(s.rand, s.id.Result(s.dtype), reducedDims(dims, bits), out)}
 	c.in = []operand{place(s.rand, s.dtype, dims, in).fill(g)}
 	return c
 }
 
 func (s *suite) reduce() {
-	values := uniform(s.rand)
+	values, odd := uniform(s.rand), unruly(s.rand)
+	if s.id == kernels.Prod {
+		values, odd = near1(s.rand), near1(s.rand)
+	}
 	for _, dims := range append(everyShape(), []int64{65, 130}, []int64{130, 65}, []int64{9, 33, 140}) {
 		for _, bits := range s.reduceSets(len(dims)) {
 			for _, l := range readable {
@@ -125,7 +102,7 @@ func (s *suite) reduce() {
 			}
 			s.check(s.reduceCall(dims, bits, s.pick(writable), s.pick(readable), values))
 			s.check(s.reduceCall(dims, bits, s.pick(writable), dense, values))
-			s.check(s.reduceCall(dims, bits, dense, s.pick(readable), unruly(s.rand)))
+			s.check(s.reduceCall(dims, bits, dense, s.pick(readable), odd))
 			if s.id == kernels.Sum {
 				c := s.reduceCall(dims, bits, s.pick(writable), s.pick(readable), values)
 				c.attr.Alpha, c.attr.Accumulate = -0.25, true
@@ -139,17 +116,58 @@ func (s *suite) reduce() {
 			s.check(s.reduceCall(dims, bits, s.pick(writable), s.pick(readable), values))
 		}
 	}
-	if s.id == kernels.Sum {
+	switch s.id {
+	case kernels.Sum:
 		s.longSums()
-	} else {
-		s.maxOfExtremes()
+	case kernels.Max, kernels.Min:
+		s.choiceOfExtremes()
+	case kernels.Prod:
+		s.productsOfFew()
+	}
+}
+
+// productsOfFew has zeros, infinities and NaN among factors that round nothing.
+func (s *suite) productsOfFew() {
+	list := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 2, -1, 0.5, 1}
+	factors := func(d kernels.DType, _ int) uint64 { return toBits(d, list[s.rand.IntN(len(list))]) }
+	if !s.dtype.IsFloat() { // they wrap
+		factors = extreme(s.rand)
+	}
+	for _, dims := range [][]int64{{1}, {2}, {33}, {7, 9}, {64, 3}, {3, 64}} {
+		for range 20 {
+			for _, bits := range s.reduceSets(len(dims)) {
+				s.check(s.reduceCall(dims, bits, dense, s.pick(readable), factors))
+			}
+		}
+	}
+}
+
+// anyCases has elements of which few are 0, or few are not.
+func (s *suite) anyCases() {
+	seldom := func(x, y float64) generator {
+		return func(d kernels.DType, _ int) uint64 {
+			if s.rand.IntN(60) == 0 {
+				return toBits(d, y)
+			}
+			return toBits(d, x)
+		}
+	}
+	for _, dims := range append(everyShape(), []int64{65, 130}, []int64{130, 65}, []int64{300, 401}) {
+		for _, bits := range s.reduceSets(len(dims)) {
+			for _, values := range []generator{seldom(0, 1), seldom(1, 0), seldom(1, 1), seldom(0, 0)} {
+				s.check(s.reduceCall(dims, bits, s.pick(writable), s.pick(readable), values))
+			}
+			if s.dtype.IsFloat() {
+				s.check(s.reduceCall(dims, bits, s.pick(writable), s.pick(readable), seldom(math.Copysign(0, -1), math.NaN())))
+			}
+		}
 	}
 }
 
 // longSums holds sums of many elements to 1e-6, where adding one float32 after
 // the other is off by far more. The expected values are known in closed form.
 func (s *suite) longSums() {
-	if s.every > 8 || s.dtype.IsHalf() { // whose results have too few digits to tell
+	if s.every > 8 || !kernels.Wides.Has(s.dtype) { // halves have too few digits to tell
 		return
 	}
 	// One element repeated 65535*1024+1 times: a count that no 32-bit grid of
@@ -183,7 +201,8 @@ func (s *suite) sumIs(c *call, want float64) {
 	}
 }
 
-func (s *suite) maxOfExtremes() {
+// choiceOfExtremes has the ends of all ranges.
+func (s *suite) choiceOfExtremes() {
 	for _, dims := range [][]int64{{1}, {2}, {33}, {7, 9}, {64, 3}, {3, 64}} {
 		for range 20 {
 			for _, bits := range s.reduceSets(len(dims)) {
@@ -191,67 +210,19 @@ func (s *suite) maxOfExtremes() {
 			}
 		}
 	}
+	if !s.dtype.IsFloat() {
+		return
+	}
+	sign := 1
+	if s.id == kernels.Min {
+		sign = -1
+	}
 	for at := range 40 { // a single NaN at any place of a vector loop
 		s.check(s.reduceCall([]int64{40}, 1, dense, dense, func(d kernels.DType, i int) uint64 {
 			if i == at {
 				return toBits(d, math.NaN())
 			}
-			return toBits(d, math.Inf(1))
+			return toBits(d, math.Inf(sign))
 		}))
 	}
-}
-
-func (s *suite) maxGrad() {
-	grad := func(dims []int64, bits int, layouts [4]layout, g generator) *call {
-		forward := &call{id: kernels.Max, attr: kernels.Attr{}}
-		x := place(s.rand, s.dtype, dims, layouts[1]).fill(g)
-		m := place(s.rand, s.dtype, reducedDims(dims, bits), layouts[2])
-		forward.out, forward.in = []operand{m}, []operand{x}
-		r := forward.run(reference)
-		if r.err != nil {
-			return nil // nothing to reduce: Max refuses it
-		}
-		copy(m.mem.initial, r.bytes[m.mem])
-		dy := place(s.rand, s.dtype, reducedDims(dims, bits), layouts[3]).fill(uniform(s.rand))
-		return &call{id: kernels.MaxGrad,
-			out: []operand{place(s.rand, s.dtype, dims, layouts[0])}, in: []operand{dy, x, m}}
-	}
-	for _, dims := range append(everyShape(), []int64{65, 130}) {
-		for _, bits := range s.reduceSets(len(dims)) {
-			for _, g := range []generator{ties(s.rand), uniform(s.rand), unruly(s.rand)} {
-				for _, layouts := range [][4]layout{
-					{dense, dense, dense, dense},
-					{s.pick(writable), s.pick(readable), s.pick(writable), s.pick(readable)},
-				} {
-					if c := grad(dims, bits, layouts, g); c != nil {
-						s.check(c)
-					}
-				}
-			}
-		}
-	}
-	for _, dims := range [][]int64{{300, 401}, {40009}} { // several threads
-		for _, bits := range s.reduceSets(len(dims)) {
-			s.check(grad(dims, bits, [4]layout{}, ties(s.rand)))
-		}
-	}
-}
-
-func (s *suite) argMax() {
-	for _, dims := range [][]int64{{300, 401}, {40009}} { // several threads
-		for axis := range dims {
-			s.check(s.argMaxCall(dims, axis, dense, s.pick(readable), uniform(s.rand)))
-		}
-	}
-	for _, dims := range append(everyShape(), []int64{65, 130}) {
-		for axis := range dims {
-			for _, g := range []generator{ties(s.rand), uniform(s.rand), extreme(s.rand)} {
-				for _, l := range readable {
-					s.check(s.argMaxCall(dims, axis, dense, l, g))
-				}
-				s.check(s.argMaxCall(dims, axis, s.pick(writable), s.pick(readable), g))
-			}
-		}
-	}
-	s.check(s.argMaxCall([]int64{5}, 0, dense, dense, func(d kernels.DType, _ int) uint64 { return toBits(d, math.Inf(-1)) }))
 }

@@ -35,7 +35,7 @@ var faults = []fault{
 	{"another output dtype", kernels.ErrDType, func(c *call) bool {
 		v := &c.out[0].view
 		v.DType = kernels.Int64
-		if c.id == kernels.ArgMax {
+		if c.id.DTypes().Has(kernels.Int64) {
 			v.DType = kernels.Float32
 		}
 		return !c.id.DTypes().Has(v.DType)
@@ -148,7 +148,9 @@ var faults = []fault{
 		return c.id == kernels.AvgPool || c.id == kernels.AvgPoolGrad
 	}},
 	{"nothing to reduce", kernels.ErrDims, func(c *call) bool {
-		if c.id != kernels.Max && c.id != kernels.ArgMax {
+		switch c.id {
+		case kernels.Max, kernels.Min, kernels.ArgMax, kernels.ArgMin:
+		default:
 			return false
 		}
 		c.in[0].view.Dims[1] = 0
@@ -158,7 +160,8 @@ var faults = []fault{
 
 // alongAxis reports whether id goes by Attr.Axis.
 func alongAxis(id kernels.ID) bool {
-	return id == kernels.ArgMax || id >= kernels.Softmax && id <= kernels.LogSoftmaxGrad
+	return id == kernels.ArgMax || id == kernels.ArgMin ||
+		id >= kernels.Softmax && id <= kernels.LogSoftmaxGrad
 }
 
 func inGroups(c *call, groups int) bool {

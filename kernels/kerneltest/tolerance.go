@@ -15,6 +15,7 @@ type tolerance struct {
 	eps    float64
 	root   float64
 	root64 float64 // root for float64 alone
+	term64 float64 // epsilons for each term, for float64 alone
 }
 
 // tolerances is the one place that says how exact a body must be. The scale
@@ -39,7 +40,7 @@ var tolerances = [kernels.NumOps]tolerance{
 	// division.
 	kernels.FloorDivide: {ulps: 1}, kernels.Remainder: {ulps: 1},
 	// A choice among elements; of -0 and 0 either may be the maximum.
-	kernels.Max: {}, kernels.ArgMax: {},
+	kernels.Max: {}, kernels.Min: {}, kernels.ArgMax: {}, kernels.ArgMin: {}, kernels.Any: {}, kernels.All: {},
 	// Two roundings in the reference, one with a fused multiply-add.
 	kernels.Affine: {eps: 1},
 	// The ops' specification.
@@ -58,6 +59,13 @@ var tolerances = [kernels.NumOps]tolerance{
 	// 8 epsilons of float32 are the 1e-6 of the specification, at any length:
 	// pairwise or blocked. float64 may be summed in order.
 	kernels.Sum: {eps: 8, root64: 1},
+	// One rounding in float32, which is multiplied in float64; there one for each
+	// factor, and all the same way where the factors are the same.
+	kernels.Prod: {eps: 2, term64: 1},
+	// Two roundings of each difference, its square, a sum and a division.
+	kernels.Var: {eps: 8, root64: 2},
+	// exp and its sum; powers within 8 ulp, of which the root is taken.
+	kernels.LogSumExp: {eps: 8, root64: 2}, kernels.Norm: {eps: 16, root64: 2},
 	// Sums in order of K in the element type: rounding errors walk randomly,
 	// hence the root. One lost product would show as 1/K of the scale.
 	kernels.MatMul: {eps: 4, root: 1},
@@ -126,7 +134,7 @@ func (t tolerance) accepts(d kernels.DType, got, want uint64, scale float64, ter
 	}
 	root := t.root
 	if d == kernels.Float64 {
-		root += t.root64
+		root += t.root64 + t.term64*math.Sqrt(float64(terms))
 	}
 	allowed := (t.eps + root*math.Sqrt(float64(terms))) * epsilon(d) * scale
 	if t.eps > 0 { // denormal terms are rounded by up to one step each

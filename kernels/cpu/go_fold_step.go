@@ -1,0 +1,214 @@
+package cpu
+
+import (
+	"math"
+
+	"tarn/kernels"
+)
+
+// total is what folds compute in: float64 for floats, in which the sums and
+// choices of float32 lose nothing to speak of, and int64 for integers.
+type total interface{ float64 | int64 }
+
+func isFloat[A total]() bool { var half float64 = 0.5; return A(half) != 0 }
+
+// step is what one pass of a fold does with an element and the total so far.
+type step uint8
+
+const (
+	_        step = iota
+	adding        // x
+	squaring      // (x - beside)^2
+	powering      // |x|^beside, or whether x is not 0 where beside is 0
+	exping        // exp(x - beside)
+	multiplying
+	maximising
+	minimising
+	anyOf // 1 where one is not 0
+	allOf // 1 where none is 0
+)
+
+var firstSteps = [kernels.NumOps]step{
+	kernels.Sum: adding, kernels.Prod: multiplying, kernels.Max: maximising, kernels.Min: minimising,
+	kernels.Any: anyOf, kernels.All: allOf,
+	kernels.Var: adding, kernels.LogSumExp: maximising, kernels.Norm: powering,
+}
+
+var secondSteps = [kernels.NumOps]step{kernels.Var: squaring, kernels.LogSumExp: exping}
+
+// begin is the total of nothing.
+func begin[A total](s step) A {
+	switch s {
+	case multiplying, allOf:
+		return 1
+	case maximising, minimising:
+		least, most := math.Inf(-1), math.Inf(1)
+		if !isFloat[A]() {
+			return A(extremes[s-maximising])
+		}
+		if s == maximising {
+			return A(least)
+		}
+		return A(most)
+	}
+	return 0
+}
+
+var extremes = [2]int64{math.MinInt64, math.MaxInt64}
+
+// join folds two totals.
+func join[A total](s step, x, y A) A {
+	switch s {
+	case multiplying:
+		return x * y
+	case maximising:
+		return better(y > x, x, y)
+	case minimising:
+		return better(y < x, x, y)
+	case anyOf:
+		return max(x, y)
+	case allOf:
+		return min(x, y)
+	}
+	return x + y
+}
+
+// better returns y where it is, or where it is NaN, and x else.
+func better[A total](isBetter bool, x, y A) A {
+	if isBetter || y != y {
+		return y
+	}
+	return x
+}
+
+// one is the step of a single element.
+func one[A total](s step, acc, x A, beside float64) A {
+	switch s {
+	case squaring:
+		d := float64(x) - beside
+		return acc + A(d*d)
+	case powering:
+		return acc + A(powered(math.Abs(float64(x)), beside))
+	case exping:
+		return acc + A(math.Exp(float64(x)-beside))
+	case anyOf, allOf:
+		if x != 0 {
+			x = 1
+		}
+	}
+	return join(s, acc, x)
+}
+
+func powered(size, p float64) float64 {
+	switch p {
+	case 0:
+		if size == 0 {
+			return 0
+		}
+		return 1
+	case 1:
+		return size
+	case 2:
+		return size * size
+	}
+	return math.Pow(size, p)
+}
+
+// foldRun folds n elements that lie by bytes apart into acc.
+func foldRun[S number, A total](s step, acc A, addr uintptr, n, by int64, beside float64) A {
+	var buf [blockLen]S
+	for i := int64(0); i < n; i += blockLen {
+		x := buf[:min(n-i, blockLen)]
+		if by == bytesOf[S]() {
+			x = dense[S](addr+uintptr(i*by), int64(len(x)))
+		} else {
+			for j := range x {
+				x[j] = *at[S](addr, i+int64(j), by)
+			}
+		}
+		acc = foldBlock(s, acc, x, beside)
+	}
+	return acc
+}
+
+// foldBlock has a loop of its own for each step of which the loop is the cost.
+// Sums go through four of them, that rounding errors do not add up in order.
+func foldBlock[S number, A total](s step, acc A, x []S, beside float64) A {
+	switch s {
+	case adding:
+		var s0, s1, s2, s3 A
+		for ; len(x) >= 4; x = x[4:] {
+			s0 += A(x[0])
+			s1 += A(x[1])
+			s2 += A(x[2])
+			s3 += A(x[3])
+		}
+		for _, v := range x {
+			s0 += A(v)
+		}
+		return acc + ((s0 + s1) + (s2 + s3))
+	case squaring:
+		var s0, s1 float64
+		for ; len(x) >= 2; x = x[2:] {
+			d0, d1 := float64(x[0])-beside, float64(x[1])-beside
+			s0 += d0 * d0
+			s1 += d1 * d1
+		}
+		for _, v := range x {
+			d := float64(v) - beside
+			s0 += d * d
+		}
+		return acc + A(s0+s1)
+	case multiplying:
+		for _, v := range x {
+			acc *= A(v)
+		}
+		return acc
+	case maximising:
+		for _, v := range x {
+			if y := A(v); y > acc || y != y {
+				acc = y
+			}
+		}
+		return acc
+	case minimising:
+		for _, v := range x {
+			if y := A(v); y < acc || y != y {
+				acc = y
+			}
+		}
+		return acc
+	case anyOf:
+		for _, v := range x {
+			if v != 0 {
+				return 1
+			}
+		}
+		return acc
+	case allOf:
+		for _, v := range x {
+			if v == 0 {
+				return 0
+			}
+		}
+		return acc
+	}
+	for _, v := range x {
+		acc = one(s, acc, A(v), beside)
+	}
+	return acc
+}
+
+// foldRow folds one element, by bytes from the next, into each total.
+func foldRow[S number, A total](s step, acc []A, addr uintptr, by int64, beside []float64) {
+	beside = beside[:len(acc)]
+	if s == adding {
+		for i := range acc {
+			acc[i] += A(*at[S](addr, int64(i), by))
+		}
+		return
+	}
+	for i := range acc {
+		acc[i] = one(s, acc[i], A(*at[S](addr, int64(i), by)), beside[i])
+	}
+}
