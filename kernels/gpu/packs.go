@@ -107,9 +107,6 @@ type job struct {
 // inPacks queues the kernel of j over w, in parts of fewer elements than 31 bits
 // count.
 func (k *Kernels) inPacks(s cuda.Stream, j *job, w walk) error {
-	for w.rank > 1 && w.dims[w.rank-1] == 1 {
-		w.rank--
-	}
 	if k.isWide(w.count) && w.count > partOfTests {
 		first, rest := w.halves()
 		if err := k.inPacks(s, j, first); err != nil {
@@ -139,21 +136,3 @@ func (k *Kernels) inPacks(s cuda.Stream, j *job, w walk) error {
 
 // partOfTests is how many elements a part has where parts are to be tested.
 const partOfTests = 1 << 10
-
-// halves returns w in two parts along its outermost dim, the first of a multiple
-// of 16 elements if it has as many, so that it keeps vectors whole.
-func (w *walk) halves() (first, rest walk) {
-	first, rest = *w, *w
-	d := w.rank - 1
-	n := w.dims[d] / 2
-	if n > 16 {
-		n &^= 15
-	}
-	inner := w.count / w.dims[d]
-	first.dims[d], first.count = n, n*inner
-	rest.dims[d], rest.count = w.dims[d]-n, w.count-n*inner
-	for j := range w.operands {
-		rest.ptrs[j] += uintptr(n * w.strides[j][d] * w.sizes[j])
-	}
-	return first, rest
-}

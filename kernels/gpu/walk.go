@@ -173,6 +173,34 @@ func (w walk) vectors(width int64) walk {
 	return w
 }
 
+// halves returns w in two parts along its outermost dim, which has at least two
+// elements. The first has a multiple of 16 of them if it can, so that vectors
+// stay whole.
+func (w *walk) halves() (first, rest walk) {
+	first, rest = *w, *w
+	d := w.rank - 1
+	n := w.dims[d] / 2
+	if n > 16 {
+		n &^= 15
+	}
+	inner := w.count / w.dims[d]
+	first.dims[d], first.count = n, n*inner
+	rest.dims[d], rest.count = w.dims[d]-n, w.count-n*inner
+	for j := range w.operands {
+		rest.ptrs[j] += uintptr(n * w.strides[j][d] * w.sizes[j])
+	}
+	first.shed()
+	rest.shed()
+	return first, rest
+}
+
+// shed takes off the outermost dim if it is 1, but for an only one.
+func (w *walk) shed() {
+	if w.rank > 1 && w.dims[w.rank-1] == 1 {
+		w.rank--
+	}
+}
+
 // isWide reports whether elements cannot be counted in 31 bits.
 func (k *Kernels) isWide(count int64) bool { return k.wide || count > 1<<31-1 }
 

@@ -93,3 +93,43 @@ func TestDivider(t *testing.T) {
 		}
 	}
 }
+
+// TestHalves: the parts of a walk have its elements, each once and in order, and
+// of a dense one both lie in vectors.
+func TestHalves(t *testing.T) {
+	for name, v := range map[string]kernels.View{
+		"dense":   view(kernels.Float16, []int64{1000}, []int64{1}),
+		"stepped": view(kernels.Float16, []int64{35}, []int64{3}),
+		"rows":    view(kernels.Float16, []int64{5, 12}, []int64{16, 1}),
+		"two":     view(kernels.Float16, []int64{2, 3, 7}, []int64{64, 20, 1}),
+	} {
+		var places func(w walk) []uintptr
+		places = func(w walk) (all []uintptr) {
+			if w.count > 10 {
+				first, rest := w.halves()
+				require.Equal(t, w.count, first.count+rest.count, name)
+				return append(places(first), places(rest)...)
+			}
+			return elementsOf(&w)
+		}
+		w := walkOver(&v)
+		require.Equal(t, elementsOf(&w), places(w), name)
+		if name == "dense" {
+			first, rest := w.halves()
+			require.True(t, first.inVectors(8) && rest.inVectors(8))
+		}
+	}
+}
+
+// elementsOf returns where the elements of the first operand lie.
+func elementsOf(w *walk) (all []uintptr) {
+	for i := range w.count {
+		at := w.ptrs[0]
+		for d := range w.rank {
+			at += uintptr(i % w.dims[d] * w.strides[0][d] * w.sizes[0])
+			i /= w.dims[d]
+		}
+		all = append(all, at)
+	}
+	return all
+}
