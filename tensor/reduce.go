@@ -6,15 +6,23 @@ import (
 	"tarn/kernels"
 )
 
-// Sum adds t up over the given dims, over all where none is given. A dim may
-// count from the end. The dims go away; see [Tensor.SumKeep].
+// Reductions go over the dims that are named, over all where none is; a dim may
+// count from the end, and is named once. The dims go away. Each has a second
+// method, of the same name and Keep, by which they stay with size 1: a choice at
+// the call, where it is read, that takes nothing from the list of dims.
+
+// Sum adds t up over the given dims, over all where none is given. Integers and
+// bools are added up as int64, which wraps.
 func (t *Tensor) Sum(dims ...int) *Tensor { return reduce(sumDef, kernels.Sum, t, false, dims) }
 
-// SumKeep is Sum whose reduced dims stay, with size 1.
+// SumKeep is [Tensor.Sum] whose reduced dims stay.
 func (t *Tensor) SumKeep(dims ...int) *Tensor { return reduce(sumDef, kernels.Sum, t, true, dims) }
 
-// Mean is Sum over the number of elements added up; NaN over none.
+// Mean is Sum over the number of elements added up; NaN over none. Floats only.
 func (t *Tensor) Mean(dims ...int) *Tensor { return reduce(meanDef, kernels.Sum, t, false, dims) }
+
+// MeanKeep is [Tensor.Mean] whose reduced dims stay.
+func (t *Tensor) MeanKeep(dims ...int) *Tensor { return reduce(meanDef, kernels.Sum, t, true, dims) }
 
 // Max returns the largest element over the given dims, over all where none is
 // given; NaN where one is NaN. The gradient is shared out evenly among equal
@@ -23,38 +31,81 @@ func (t *Tensor) Mean(dims ...int) *Tensor { return reduce(meanDef, kernels.Sum,
 // error.
 func (t *Tensor) Max(dims ...int) *Tensor { return reduce(maxDef, kernels.Max, t, false, dims) }
 
+// MaxKeep is [Tensor.Max] whose reduced dims stay.
+func (t *Tensor) MaxKeep(dims ...int) *Tensor { return reduce(maxDef, kernels.Max, t, true, dims) }
+
+// Min is the counterpart of [Tensor.Max] for the smallest element.
+func (t *Tensor) Min(dims ...int) *Tensor { return reduce(minDef, kernels.Min, t, false, dims) }
+
+// MinKeep is [Tensor.Min] whose reduced dims stay.
+func (t *Tensor) MinKeep(dims ...int) *Tensor { return reduce(minDef, kernels.Min, t, true, dims) }
+
+// Any reports, as a Bool, whether an element over the given dims, over all where
+// none is given, is not 0, as NaN is not; of no elements it is false.
+func (t *Tensor) Any(dims ...int) *Tensor { return reduce(anyDef, kernels.Any, t, false, dims) }
+
+// AnyKeep is [Tensor.Any] whose reduced dims stay.
+func (t *Tensor) AnyKeep(dims ...int) *Tensor { return reduce(anyDef, kernels.Any, t, true, dims) }
+
+// All reports, as a Bool, whether no element over the given dims is 0; of no
+// elements it is true.
+func (t *Tensor) All(dims ...int) *Tensor { return reduce(allDef, kernels.All, t, false, dims) }
+
+// AllKeep is [Tensor.All] whose reduced dims stay.
+func (t *Tensor) AllKeep(dims ...int) *Tensor { return reduce(allDef, kernels.All, t, true, dims) }
+
 // reduce runs id over dims. The kernel sees the result with the reduced dims
 // kept as 1; without keep they are squeezed away from the handle afterwards.
 func reduce(def *opDef, id kernels.ID, t *Tensor, keep bool, dims []int) *Tensor {
-	var c call
-	start(&c, def, t)
-	c.wantFloat()
+	c, kept, count := startReduction(def, id, t, dims)
 	if c.err != nil {
 		return c.finish(nil)
 	}
 	t = c.operands[0]
-	kept, count, err := reducedDims(&t.view, dims)
-	if err != nil {
-		c.err = err
-		return c.finish(nil)
-	}
-	c.result(t.view.DType, kept.Dims[:kept.Rank])
 	alpha := 1.0
 	if def == meanDef {
 		alpha = 1 / float64(count)
 	}
 	c.run(id, kernels.Attr{Alpha: alpha})
-	full := c.out.view
-	if !keep && c.err == nil {
-		c.out.view = squeezed(full, &kept)
-	}
-	return c.finish(func(n *node) {
+	return c.finishReduction(keep, &kept, func(n *node) {
 		n.attr.alpha = alpha
-		n.slots[1].view = full // the result's geometry with the dims kept
-		if id == kernels.Max {
+		switch id {
+		case kernels.Max, kernels.Min, kernels.LogSumExp:
 			n.save(0, t)
 			n.save(resultSlot, c.out)
 		}
+	})
+}
+
+// startReduction begins a call of def by the kernel id over dims, up to the
+// result, which has the dims of kept; count is how many elements make one.
+func startReduction(def *opDef, id kernels.ID, t *Tensor, dims []int) (c call, kept kernels.View, count int64) {
+	start(&c, def, t)
+	types, _ := id.Selects()
+	if c.err == nil && def == meanDef {
+		c.wantFloat()
+	} else if d := t.view.DType; c.err == nil && !types.Has(d) {
+		c.err = dtypeError("needs one of %v, got %v", types.List(), d)
+	}
+	if c.err == nil {
+		kept, count, c.err = reducedDims(&c.operands[0].view, dims)
+	}
+	if c.err == nil {
+		c.result(id.Result(t.view.DType), kept.Dims[:kept.Rank])
+	}
+	return c, kept, count
+}
+
+// finishReduction finishes a call whose result has the dims of kept, which are
+// squeezed away without keep. The node has them at slot 1.
+func (c *call) finishReduction(keep bool, kept *kernels.View, save func(n *node)) *Tensor {
+	full := c.out.view
+	if !keep && c.err == nil {
+		c.out.view = squeezed(full, kept)
+	}
+	return c.finish(func(n *node) {
+		n.slots[1].view = full
+		save(n)
 	})
 }
 
@@ -150,26 +201,20 @@ func maxBackward(g *gradients) error {
 
 // ArgMax returns the index of the largest element along dim, as int64; the
 // first of equals; NaN counts as the largest. The dim goes away.
-func (t *Tensor) ArgMax(dim int) *Tensor {
-	var c call
-	start(&c, argMaxDef, t)
-	c.wantFloat()
+func (t *Tensor) ArgMax(dim int) *Tensor { return argBest(argMaxDef, kernels.ArgMax, t, dim) }
+
+// ArgMin returns the index of the smallest element along dim, as int64; the
+// first of equals; NaN counts as the smallest. The dim goes away.
+func (t *Tensor) ArgMin(dim int) *Tensor { return argBest(argMinDef, kernels.ArgMin, t, dim) }
+
+func argBest(def *opDef, id kernels.ID, t *Tensor, dim int) *Tensor {
+	c, kept, _ := startReduction(def, id, t, []int{dim})
 	if c.err != nil {
 		return c.finish(nil)
 	}
-	t = c.operands[0]
-	d, err := axis(dim, t.view.Rank)
-	if err != nil {
-		c.err = err
-		return c.finish(nil)
-	}
-	kept, _, _ := reducedDims(&t.view, []int{d})
-	c.result(Int64, kept.Dims[:kept.Rank])
-	c.run(kernels.ArgMax, kernels.Attr{Axis: d})
-	if c.err == nil {
-		c.out.view = squeezed(c.out.view, &kept)
-	}
-	return c.finish(nil)
+	d, _ := axis(dim, t.view.Rank)
+	c.run(id, kernels.Attr{Axis: d})
+	return c.finishReduction(false, &kept, func(*node) {})
 }
 
 // sumToShape adds t up to the dims of want, which broadcast to t's.
