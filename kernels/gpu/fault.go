@@ -19,7 +19,7 @@ type fault struct {
 	closed  bool           // guarded by lock
 }
 
-// faultWord mirrors struct Fault in loss.cu.
+// faultWord mirrors struct Fault in row.cuh.
 type faultWord struct {
 	state      uint32 // 0 none, 1 being written, 2 there
 	op         uint32

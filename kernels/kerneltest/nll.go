@@ -11,9 +11,11 @@ var nllFamily = family{name: "nll", ids: []kernels.ID{kernels.NLL, kernels.NLLGr
 
 func (s *suite) sampleNLL(bool) *call {
 	c := s.nllCall(4, 5, true, 0.1, dense, uniform(s.rand))
+	dims := []int64{4}
 	if s.id == kernels.NLLGrad {
-		c.out[0] = place(s.rand, s.dtype, []int64{4, 5}, dense)
+		dims = []int64{4, 5}
 	}
+	c.out[0] = place(s.rand, s.dtype, dims, dense)
 	return c
 }
 

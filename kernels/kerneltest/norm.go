@@ -218,7 +218,7 @@ func (c *call) normScales(want result) scales {
 	}
 	for i := range values {
 		g := group[i]
-		if isGrad(c.id) {
+		if isGrad(c.id) || c.id == kernels.BatchNormInfer { // others in the group do not count
 			size[i] = (math.Abs(values[i]) + math.Abs(mean[g])) * rstd[g]
 			continue
 		}
@@ -322,6 +322,9 @@ func (c *call) gradScales(s scales, group, channel []int, size, rstd, count []fl
 	}
 	for i, d := range dy {
 		g := group[i]
-		s[0][i] = rstd[g] * (d + sum[g]/count[g] + size[i]*product[g]/count[g])
+		if !c.attr.Norm.Given {
+			d += sum[g]/count[g] + size[i]*product[g]/count[g]
+		}
+		s[0][i] = rstd[g] * d
 	}
 }
