@@ -30,6 +30,10 @@ package cpu
 // #cgo nocallback tarn_loss
 // #cgo noescape tarn_loss_grad
 // #cgo nocallback tarn_loss_grad
+// #cgo noescape tarn_attention_work
+// #cgo nocallback tarn_attention_work
+// #cgo noescape tarn_attention
+// #cgo nocallback tarn_attention
 // #include "dispatch.h"
 import "C"
 
@@ -153,6 +157,9 @@ var cBodies = fast{
 	loss:     lossInC,
 	lossGrad: lossGradInC,
 	matMul:   matMulInC,
+
+	attention:     attentionInC,
+	attentionWork: attentionWorkInC,
 }
 
 func threadsInC() C.int { return C.int(Threads()) }

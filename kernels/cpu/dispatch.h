@@ -30,6 +30,11 @@ void tarn_reduce(int max, uintptr_t out, int64_t step, uintptr_t x, int64_t rows
 void tarn_partials(int max, uintptr_t out, uintptr_t x, int64_t n, int64_t len, int threads);
 void tarn_sum_columns(uintptr_t out, uintptr_t x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate, int threads);
 
+// tarn_attention_work returns the bytes of work space that attention, or its
+// gradient, has use for with so many threads; work space for fewer does.
+int64_t tarn_attention_work(const struct attention *a, int grad, int threads);
+void tarn_attention(struct attention *a, int grad, uintptr_t work, int64_t bytes, int threads);
+
 // The losses, or gradients, of rows rows.
 void tarn_loss(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t losses, int64_t rows, int threads);
 void tarn_loss_grad(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t grad, int64_t rows, int threads);

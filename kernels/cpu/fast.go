@@ -21,6 +21,10 @@ type fast struct {
 	loss       func(a *kernels.Args, losses uintptr)
 	lossGrad   func(a *kernels.Args, scale float32)
 	matMul     func(a *kernels.Args) error
+	// attention does Attention and AttentionGrad, with any strides, in as much
+	// work space of attentionWork's as there is.
+	attention     func(id kernels.ID, a *kernels.Args)
+	attentionWork func(id kernels.ID, a *kernels.Args) int64
 }
 
 // minRun is the length of a run from which calling C pays: a call costs about

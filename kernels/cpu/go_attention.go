@@ -114,8 +114,19 @@ func (a *attn[T]) score(r attnRow, j int64) T {
 	return x
 }
 
+func attentionWorkspace(args *kernels.Args) int64 {
+	if c := bodiesInC(); c != nil && args.Out[0].DType == kernels.Float32 {
+		return c.attentionWork(kernels.Attention, args)
+	}
+	return 0
+}
+
 // attention is the body of Attention.
 func attention[T float](args *kernels.Args) error {
+	if c := inC[T](minRun); c != nil {
+		c.attention(kernels.Attention, args)
+		return nil
+	}
 	a := newAttn[T](&args.In[0], &args.In[1], &args.In[2], &args.Out[0], &args.Out[1], args.In[3:], args.Attr.Attention)
 	rows := a.batch * a.heads * a.queries
 	grain := max(serialBelow/max(a.keys*(a.width+a.valueWidth), 1), 1)

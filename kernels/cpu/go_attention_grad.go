@@ -7,12 +7,19 @@ import (
 )
 
 func attentionGradWorkspace(args *kernels.Args) int64 {
+	if c := bodiesInC(); c != nil && args.Out[0].DType == kernels.Float32 {
+		return c.attentionWork(kernels.AttentionGrad, args)
+	}
 	return args.In[5].Len() * args.Out[0].DType.Size()
 }
 
 // attentionGrad is the body of AttentionGrad: dq by rows, dk and dv by keys, so
 // that each element is added up by one goroutine, in order.
 func attentionGrad[T float](args *kernels.Args) error {
+	if c := inC[T](minRun); c != nil {
+		c.attention(kernels.AttentionGrad, args)
+		return nil
+	}
 	in := args.In
 	a := newAttn[T](&in[1], &in[2], &in[3], &in[4], &in[5], in[6:], args.Attr.Attention)
 	a.do, a.dq, a.dk, a.dv, a.own = &in[0], &args.Out[0], &args.Out[1], &args.Out[2], args.Work.Ptr

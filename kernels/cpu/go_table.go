@@ -72,7 +72,7 @@ func goTable() *kernels.Table {
 	add(kernels.CrossEntropy, bodies{
 		f32: crossEntropy[float32], f64: crossEntropy[float64], workspace: crossEntropyWorkspace})
 	add(kernels.CrossEntropyGrad, bodies{f32: crossEntropyGrad[float32], f64: crossEntropyGrad[float64]})
-	add(kernels.Attention, bodies{f32: attention[float32], f64: attention[float64]})
+	add(kernels.Attention, bodies{f32: attention[float32], f64: attention[float64], workspace: attentionWorkspace})
 	add(kernels.AttentionGrad, bodies{f32: attentionGrad[float32], f64: attentionGrad[float64], workspace: attentionGradWorkspace})
 	for id := kernels.Softmax; id <= kernels.LogSoftmaxGrad; id++ {
 		add(id, bodies{f32: alongAxis[float32](id), f64: alongAxis[float64](id)})

@@ -15,6 +15,8 @@
 #include "optim.h"
 #include "gemm_tile.h"
 #include "gemm.h"
+#include "attention.h"
+#include "attention_grad.h"
 
 const struct isa INSTANCE = {
 	.gemm = gemm_block,
@@ -40,6 +42,12 @@ const struct isa INSTANCE = {
 	.max = max_run,
 	.loss = loss_rows,
 	.loss_grad = loss_grad_rows,
+	.attention_packed = attention_packed,
+	.attention_scratch = attention_scratch,
+	.attention_grad_scratch = attention_grad_scratch,
+	.attention_pack = attention_pack,
+	.attention = attention_block,
+	.attention_grad = attention_grad_head,
 	.sgd = sgd_run,
 	.adamw = adamw_run,
 };

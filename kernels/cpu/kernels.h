@@ -5,6 +5,7 @@
 //	  vec.h      the vector vocabulary that they are written in
 //	  vmath_*.h  functions of vectors, activation.h those of neural networks
 //	  elementwise.h reduce.h loss.h optim.h gemm_tile.h gemm.h
+//	  attention.h attention_grad.h
 //	dispatch.c which instance this processor can run
 //	entry.c    the calls from Go: cut the work into pieces
 //	pool.c     the threads that the pieces are shared out over
@@ -76,6 +77,29 @@ struct loss {
 	float scale;            // of the gradient
 };
 
+enum {
+	QUERIES = 64, // of a block of attention
+	KEYS = 256,   // a panel of values is KEYS * NR * 4 = 32 KiB
+};
+
+// heads is an operand [b, h, i, d] of attention, with strides in elements. at is
+// 0 where there is none.
+struct heads {
+	uintptr_t at;
+	int64_t s[4];
+};
+
+// attention is an attention or its gradient: see kernels.Attention.
+struct attention {
+	struct heads q, k, v, o, logsumexp;
+	struct heads given, dq, dk, dv; // of the gradient; given is do
+	struct heads mask;              // of bytes, or else of floats
+	int64_t batch, heads, groups, queries, keys, width, value_width;
+	float scale;
+	int32_t causal, hides;
+	float *packed; // work space of the forward op: keys and values
+};
+
 struct isa {
 	// gemm makes the block [i0,i1) x [j0,j1) of C with SCRATCH bytes at scratch.
 	void (*gemm)(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, float *scratch);
@@ -92,6 +116,14 @@ struct isa {
 	// Rows [i0,i1) of a loss.
 	void (*loss)(const struct loss *l, int64_t i0, int64_t i1);
 	void (*loss_grad)(const struct loss *l, int64_t i0, int64_t i1);
+	// The pieces of attention, with floats of scratch each. That of the forward op
+	// reads what attention_pack has packed.
+	int64_t (*attention_packed)(const struct attention *a);
+	int64_t (*attention_scratch)(const struct attention *a);
+	int64_t (*attention_grad_scratch)(const struct attention *a);
+	void (*attention_pack)(const struct attention *a, int64_t piece);
+	void (*attention)(const struct attention *a, int64_t piece, float *scratch);
+	void (*attention_grad)(const struct attention *a, int64_t piece, float *scratch);
 	void (*sgd)(const struct sgd *h, float *p, float *m, const float *g, int64_t n); // m NULL: no momentum
 	void (*adamw)(const struct adamw *h, float *p, float *m, float *v, const float *g, int64_t n);
 };
