@@ -80,6 +80,7 @@ func gradCases() []gradCase {
 		{name: "diamond", shapes: [][]int{{3}}, f: one(func(a T) T { b := a.Exp(); return b.Add(b.Mul(b)).Add(b) })},
 		{name: "square", shapes: [][]int{{4}}, f: one(func(a T) T { return a.Mul(a) })},
 	}
+	cases = append(cases, normCases()...)
 	for _, classes := range [][]int64{{0, 3, 1}, {2, 2, 2}} {
 		cases = append(cases, gradCase{name: fmt.Sprint("CrossEntropy ", classes), shapes: [][]int{{3, 4}},
 			f: one(func(a T) T { return a.CrossEntropy(tensor.FromSlice(a.Device(), classes)) })})

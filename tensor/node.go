@@ -48,7 +48,8 @@ type nodeAttr struct {
 	attention kernels.AttentionAttr
 	from      *Stream // of an operand on another device
 
-	window *kernels.Attr // of a convolution or a pooling
+	window  *kernels.Attr // of a convolution or a pooling
+	scalars *kernels.Attr // of a normalisation or a loss
 }
 
 // slot is an operand as the node knows it: its geometry always, its storage

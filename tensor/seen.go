@@ -1,0 +1,66 @@
+package tensor
+
+// seen holds the handles that an op makes on the way: its operands in other
+// shapes, and what it keeps for backward. It fails with its call, and release
+// ends them all.
+type seen struct {
+	c    *call
+	held []*Tensor
+}
+
+// as returns t in another shape of as many elements: on the same bytes where
+// strides allow that, else a copy.
+func (s *seen) as(t *Tensor, shape ...int) *Tensor {
+	if s.c.err != nil {
+		return t
+	}
+	u := t.alias()
+	err := reshapeView(&u.view, shape)
+	if err == errNeedsCopy {
+		u.Release()
+		u = cloneOn(s.c.stream, s.c.env, t)
+		if err = u.err; err == nil {
+			err = reshapeView(&u.view, shape)
+		}
+	}
+	if err != nil {
+		s.c.err = err
+	}
+	return s.keep(u)
+}
+
+// flat returns the tensors with one dim each.
+func (s *seen) flat(ts []*Tensor) (flat []*Tensor) {
+	for _, t := range ts {
+		flat = append(flat, s.as(t, t.Len()))
+	}
+	return flat
+}
+
+// make returns a new dense tensor, which the caller releases or has kept.
+func (s *seen) make(dt DType, dims []int64) *Tensor {
+	if s.c.err != nil {
+		return nil
+	}
+	t, err := newTensor(s.c.stream, s.c.env, dt, dims)
+	if err != nil {
+		s.c.err = err
+		return nil
+	}
+	return t
+}
+
+// keep has t released with the others.
+func (s *seen) keep(t *Tensor) *Tensor {
+	if t != nil {
+		s.held = append(s.held, t)
+	}
+	return t
+}
+
+func (s *seen) release() {
+	for _, t := range s.held {
+		t.Release()
+	}
+	s.held = nil
+}
