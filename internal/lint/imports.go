@@ -13,6 +13,7 @@ type layer struct {
 // matches a package counts.
 var layers = []layer{
 	{from: "internal/gpureport", may: []string{"nn", "tensor", "memory", "kernels/...", "cuda", "cuda/cudasim"}}, // a program
+	{from: "internal/torchbench", may: []string{"tensor"}},                                                       // a program
 	{from: "internal/..."},
 	{from: "cuda/internal/...", may: []string{"cuda/internal/..."}},
 	{from: "cuda/cudamem/...", may: []string{"cuda/...", "memory"}, test: []string{"memory/..."}},

@@ -1,0 +1,35 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestServe(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, serve(strings.NewReader(
+		`{"op":"attention","shape":[1,2,5,6,8],"flags":["causal"],"threads":1,"calls":2}
+		 {"op":"attention","shape":[1,2,5,6,8],"flags":["backward"],"threads":1,"calls":2}`), &out))
+	answers := json.NewDecoder(strings.NewReader(out.String()))
+	for range 2 {
+		var a answer
+		require.NoError(t, answers.Decode(&a))
+		require.Positive(t, a.Wall)
+	}
+	require.False(t, answers.More())
+}
+
+func TestServeBadRequests(t *testing.T) {
+	for request, says := range map[string]string{
+		`{"op":"none"}`:                  "no such op",
+		`{"op":"attention","shape":[1]}`: "want B, H, L, S and D",
+		`{"op":`:                         "EOF",
+	} {
+		require.ErrorContains(t, serve(strings.NewReader(request), new(strings.Builder)), says, request)
+	}
+}
