@@ -35,10 +35,16 @@ func FromDense(p tensor.Place, d *gtensor.Dense) (*tensor.Tensor, error) {
 		t, err = from(p, d, d.Float64s)
 	case gtensor.Int64:
 		t, err = from(p, d, d.Int64s)
+	case gtensor.Int32:
+		t, err = from(p, d, d.Int32s)
+	case gtensor.Uint8:
+		t, err = from(p, d, d.Uint8s)
+	case gtensor.Bool:
+		t, err = from(p, d, d.Bools)
 	case gtensor.Int:
 		t, err = fromInts(p, d)
 	default:
-		err = fmt.Errorf("%w: %v, want float32, float64, int64 or int", tensor.ErrDType, d.Dtype())
+		err = fmt.Errorf("%w: %v, want float32, float64, int, int64, int32, uint8 or bool", tensor.ErrDType, d.Dtype())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("gorgonia: FromDense: %w", err)

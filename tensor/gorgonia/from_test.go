@@ -133,13 +133,19 @@ func TestTypes(t *testing.T) {
 	checkType[float64, float64](t, p)
 	checkType[int64, int64](t, p)
 	checkType[int, int64](t, p)
+	checkType[int32, int32](t, p)
+	checkType[uint8, uint8](t, p)
+	checkTruths(t, p)
 }
 
-func checkType[F int | int64 | float32 | float64, T tensor.Element](t *testing.T, p tensor.Place) {
+func checkType[F int | int64 | int32 | uint8 | float32 | float64, T int64 | int32 | uint8 | float32 | float64](t *testing.T, p tensor.Place) {
 	d := dense(count[F](12), 3, 4)
 	x, err := gorgonia.FromDense(p, d)
 	require.NoError(t, err)
 	requireData(t, []T{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, x)
+	back, err := gorgonia.ToDense(x)
+	require.NoError(t, err)
+	require.Equal(t, []T{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, back.Data())
 	v, err := d.Slice(nil, gtensor.S(1, 3))
 	require.NoError(t, err)
 	y, err := gorgonia.FromDense(p, v.(*gtensor.Dense))
@@ -150,6 +156,17 @@ func checkType[F int | int64 | float32 | float64, T tensor.Element](t *testing.T
 	// It is a copy.
 	require.NoError(t, d.Memset(F(9)))
 	requireData(t, []T{1, 2, 5, 6, 9, 10}, y)
+}
+
+func checkTruths(t *testing.T, p tensor.Place) {
+	d := dense([]bool{true, false, false, true, true, false}, 2, 3)
+	require.NoError(t, d.T())
+	x, err := gorgonia.FromDense(p, d)
+	require.NoError(t, err)
+	requireData(t, []bool{true, true, false, true, false, false}, x)
+	back, err := gorgonia.ToDense(x)
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, true, false, true, false, false}, back.Bools())
 }
 
 // TestOddShapes: scalars, ones, nothing, and vectors of which gorgonia keeps one
@@ -189,8 +206,8 @@ func TestRefused(t *testing.T) {
 		is   error
 		says string
 	}{
-		{"int32", gtensor.New(gtensor.WithShape(1), gtensor.Of(gtensor.Int32)), tensor.ErrDType, "int32"},
-		{"bool", gtensor.New(gtensor.WithShape(1), gtensor.Of(gtensor.Bool)), tensor.ErrDType, "bool"},
+		{"int16", gtensor.New(gtensor.WithShape(1), gtensor.Of(gtensor.Int16)), tensor.ErrDType, "int16"},
+		{"uint64", gtensor.New(gtensor.WithShape(1), gtensor.Of(gtensor.Uint64)), tensor.ErrDType, "uint64"},
 		{"text", dense([]string{"a"}, 1), tensor.ErrDType, "string"},
 		{"nothing made", &gtensor.Dense{}, tensor.ErrDType, "want float32"},
 		{"masked", gtensor.New(gtensor.WithShape(2), gtensor.WithBacking(count[float32](2), []bool{true, false})), errors.ErrUnsupported, "masked"},
@@ -253,6 +270,11 @@ func TestThereAndBack(t *testing.T) {
 	}
 	_, err := gorgonia.ToDense(tensor.Zeros(p, tensor.Float32, -1))
 	require.ErrorIs(t, err, tensor.ErrShape)
+	for _, x := range []*tensor.Tensor{tensor.FromSlice(p, []tensor.F16{1}), tensor.FromSlice(p, []tensor.BF16{1})} {
+		_, err = gorgonia.ToDense(x)
+		require.ErrorIs(t, err, tensor.ErrDType)
+		require.ErrorContains(t, err, "gorgonia has no "+x.DType().String())
+	}
 	gone := tensor.Zeros(p, tensor.Float32, 1)
 	require.NoError(t, gone.Release())
 	_, err = gorgonia.ToDense(gone)

@@ -35,7 +35,7 @@ func dense[T any](data []T, shape ...int) *gtensor.Dense {
 }
 
 // count returns 0, 1, 2 and so on.
-func count[T int | int64 | float32 | float64](n int) []T {
+func count[T int | int64 | int32 | uint8 | float32 | float64](n int) []T {
 	s := make([]T, n)
 	for i := range s {
 		s[i] = T(i)

@@ -9,16 +9,25 @@ import (
 )
 
 // ToDense returns a copy of t, row-major and contiguous, on gorgonia's default
-// engine. It waits for the work that t depends on, and its errors are those of
-// [tensor.Data].
+// engine. It waits for the work that t depends on. The half types, which gorgonia
+// has not, are [tensor.ErrDType]; all other errors are those of [tensor.Data].
 func ToDense(t *tensor.Tensor) (*gtensor.Dense, error) {
+	if dt := t.DType(); dt.IsHalf() && t.Err() == nil {
+		return nil, fmt.Errorf("gorgonia: ToDense: %w: gorgonia has no %v; float32 has all its values", tensor.ErrDType, dt)
+	}
 	switch t.DType() {
 	case tensor.Float32:
 		return to[float32](t)
 	case tensor.Float64:
 		return to[float64](t)
-	default:
+	case tensor.Int64:
 		return to[int64](t)
+	case tensor.Int32:
+		return to[int32](t)
+	case tensor.Uint8:
+		return to[uint8](t)
+	default:
+		return to[bool](t)
 	}
 }
 
