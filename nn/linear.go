@@ -64,9 +64,9 @@ func Uniform(p tensor.Place, dt tensor.DType, bound float64, r *rand.Rand, shape
 	case tensor.BFloat16:
 		err = draw(t, bound, r, func(v float64) tensor.BF16 { return tensor.ToBF16(float32(v)) })
 	default:
-		return t.RequireGrad() // carries the error
+		err = t.RequireGrad().Err()
 	}
-	if err != nil { // the device failed; t is not what was asked for
+	if err != nil { // t is not what was asked for
 		return tensor.FromError(t, err)
 	}
 	return t

@@ -62,6 +62,9 @@ func TestBadInput(t *testing.T) {
 		{"slice step", func(_ *tensor.Device, x, _, _ T) T { return x.Slice(0, 0, 1, 0) }, tensor.ErrShape, []string{"step 0"}},
 		{"squeeze", func(_ *tensor.Device, x, _, _ T) T { return x.Squeeze(0) }, tensor.ErrShape, []string{"size 2"}},
 		{"convert", func(_ *tensor.Device, x, _, _ T) T { return x.To(77) }, tensor.ErrDType, []string{"DType(77)"}},
+		{"beyond uint8", func(d *tensor.Device, _, _, _ T) T { return tensor.Full(d, tensor.Uint8, 256, 2) }, tensor.ErrValue, []string{"Full [2]", "256 as uint8"}},
+		{"NaN in int32", func(d *tensor.Device, _, _, _ T) T { return tensor.Scalar(d, tensor.Int32, math.NaN()) }, tensor.ErrValue, []string{"NaN as int32"}},
+		{"grad of bool", func(d *tensor.Device, _, _, _ T) T { return tensor.FromSlice(d, []bool{true}).RequireGrad() }, tensor.ErrDType, []string{"bool"}},
 		{"grad of int", func(_ *tensor.Device, _, _, n T) T { return n.RequireGrad() }, tensor.ErrDType, []string{"int64"}},
 		{"grad of a result", func(_ *tensor.Device, x, _, _ T) T { return x.RequireGrad().Exp().RequireGrad() }, tensor.ErrInPlace, []string{"made by an op"}},
 	} {

@@ -8,6 +8,14 @@
 // join in env.go). So there is no current stream, grad mode or scope to set
 // and forget.
 //
+// # Element types
+//
+// A tensor holds one of eight [DType]: float32, float64, the half types float16
+// and bfloat16, int64, int32, uint8 and bool. The half types are for storing: ops
+// compute with them in float32 and round each result once. [Tensor.To] converts
+// any to any. Floats alone have gradients, and an optimiser's step updates float32
+// and float64.
+//
 // # Memory
 //
 // The garbage collector does not see device memory. In order of preference:

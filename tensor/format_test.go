@@ -29,6 +29,16 @@ func checkFormat(t *testing.T, d *tensor.Device) {
 	for format, want := range map[string]string{"%v": integers, "%d": integers, "%.2v": integers, "%f": "%!f(tensor int64[2])"} {
 		require.Equal(t, want, fmt.Sprintf(format, n), format)
 	}
+	truths := tensor.FromSlice(d, []bool{true, false})
+	for format, want := range map[string]string{
+		"%v": "tensor([ True, False])", "%t": "tensor([ True, False])", "%d": "%!d(tensor bool[2])", "%e": "%!e(tensor bool[2])",
+	} {
+		require.Equal(t, want, fmt.Sprintf(format, truths), format)
+	}
+	bytes := tensor.FromSlice(d, []uint8{7, 200})
+	require.Equal(t, "tensor([  7, 200]) %!t(tensor uint8[2])", fmt.Sprintf("%d %t", bytes, bytes))
+	half := tensor.FromSlice(d, []tensor.F16{tensor.ToF16(1.0 / 3)})
+	require.Equal(t, "tensor([0.33]) tensor([3.333e-01]) %!d(tensor float16[1])", fmt.Sprintf("%.2f %.3e %d", half, half, half))
 	require.Equal(t, "<nil>", fmt.Sprint((*tensor.Tensor)(nil)))
 	require.Equal(t, "tensor(of nothing)", fmt.Sprint(new(tensor.Tensor)))
 }

@@ -45,7 +45,7 @@ func WriteFile(path string, t *tensor.Tensor) error {
 
 // writable returns why NumPy has no array of t's type.
 func writable(t *tensor.Tensor) error {
-	if t.DType() == tensor.BFloat16 {
+	if t.DType() == tensor.BFloat16 && t.Err() == nil {
 		return fmt.Errorf("npy: %w: NumPy has no bfloat16; float32 has all its values", tensor.ErrDType)
 	}
 	return nil

@@ -4,12 +4,12 @@
     python tensor/testdata/torch/make_print.py
 
 A case is a dtype, a shape and either the elements, as Python prints them, or
-start and step of a series. The dtype is made PyTorch's default, so that it is
-not printed. precision and sci_mode are those of torch.set_printoptions.
+start and step of a series. A dtype that PyTorch prints is taken off: precision and sci_mode are those of torch.set_printoptions.
 """
 
 import json
 import pathlib
+import re
 
 import torch
 
@@ -68,6 +68,30 @@ ELEMENTS = [
     ("forced scientific zeros", "float32", [2], [0, nan], 3, True),
     ("forced fixed", "float64", [3], [1e10, 1.25, 1e-7], 4, False),
     ("forced fixed and whole", "float64", [2], [1e12, 1], 4, False),
+    ("float16", "float16", [3], [1 / 3, -2.5, 100.0625]),
+    ("whole float16", "float16", [2, 2], [1, -20, 300, 2048]),
+    ("float16 far apart", "float16", [3], [65504, 0.5, 1]),
+    ("smallest float16", "float16", [2], [2.0**-24, 2.0**-14]),
+    ("nan among float16", "float16", [4], [nan, 1.5, inf, -inf]),
+    ("empty float16", "float16", [0], []),
+    ("bfloat16", "bfloat16", [3], [1 / 3, -2.5, 100.5]),
+    ("large bfloat16", "bfloat16", [2], [3e38, -1]),
+    ("whole bfloat16 scalar", "bfloat16", [], [7]),
+    ("8 decimals of float16", "float16", [2], [0.1, 2.5], 8),
+    ("forced scientific bfloat16", "bfloat16", [2], [0.1, 2], 3, True),
+    ("int32", "int32", [2, 2], [2**31 - 1, -(2**31), 0, 5]),
+    ("int32 scalar", "int32", [], [-3]),
+    ("empty int32", "int32", [2, 0], []),
+    ("uint8", "uint8", [4], [0, 1, 200, 255]),
+    ("uint8 scalar", "uint8", [], [255]),
+    ("empty uint8", "uint8", [0], []),
+    ("truth values", "bool", [2], [True, False]),
+    ("all true", "bool", [2, 2], [True] * 4),
+    ("true", "bool", [], [True]),
+    ("false", "bool", [], [False]),
+    ("no truth values", "bool", [0], []),
+    ("no rows of truth values", "bool", [0, 3], []),
+    ("truth values wrap", "bool", [25], [i % 3 == 0 for i in range(25)]),
 ]
 
 SERIES = [
@@ -91,14 +115,19 @@ SERIES = [
     ("four long dims", "int64", [7, 7, 7, 7], 0, 1),
     ("eight dims, three long", "int64", [10, 1, 1, 8, 1, 1, 1, 30], 0, 1),
     ("zeros wrap", "float32", [50], 0, 0),
+    ("long float16", "float16", [1001], 0, 0.5),
+    ("bfloat16 wraps", "bfloat16", [3, 20], -2, 0.25),
+    ("long int32", "int32", [40, 50], -1000, 1),
+    ("uint8 wraps", "uint8", [2, 40], 0, 3),
+    ("long uint8", "uint8", [1001], 7, 0),
+    ("long truths", "bool", [30, 40], 1, 0),
+    ("long untruths", "bool", [1001], 0, 0),
 ]
 
 
 def printed(t, dtype, precision, sci_mode):
     torch.set_printoptions(precision=precision, sci_mode=sci_mode)
-    if dtype != "int64":
-        torch.set_default_dtype(getattr(torch, dtype))
-    return str(t)
+    return re.sub(r",\s+dtype=torch\.\w+\)$", ")", str(t))
 
 
 def main():
