@@ -18,12 +18,13 @@ type Attr struct {
 	Alpha, Beta float64    // Affine, Fill, Sum, Norm
 	Accumulate  bool       // add into Out in place of overwriting it
 	Activation  Activation // MatMul
-	Axis        int        // ArgMax, CumSum, Softmax and the like
+	Axis        int        // ArgMax, CumSum, Sort, Softmax and the like
 	Norm        NormAttr   // LayerNorm and the like
 	Loss        LossAttr   // NLL
 	Conv        ConvAttr   // Conv and its gradients
 	Pool        PoolAttr   // the poolings, but for the adaptive ones
 	Correction  float64    // Var
+	Descending  bool       // Sort
 	SGD         SGDAttr
 	AdamW       AdamWAttr
 	Attention   AttentionAttr

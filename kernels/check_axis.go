@@ -32,3 +32,50 @@ func checkArgMax(id ID, a *Args) *Error {
 	}
 	return nil
 }
+
+// sortMost is how many elements an axis has at most that is sorted: a body may
+// count them in 32 bits.
+const sortMost = 1<<31 - 1
+
+func checkSort(id ID, a *Args) *Error {
+	out, in, axis := &a.Out[0], &a.In[0], a.Attr.Axis
+	if e := checkHasAxis(id, a, in); e != nil {
+		return e
+	}
+	if !sameBut(out, in, axis) || out.Dims[axis] > in.Dims[axis] {
+		return fail(id, ErrDims, "out[0] %v is not in[0] %v, or the first of it along axis %d", *out, *in, axis)
+	}
+	if n := in.Dims[axis]; n > sortMost {
+		return fail(id, ErrDims, "in[0] %v has %d elements along axis %d, at most %d can be sorted", *in, n, axis, sortMost)
+	}
+	return checkSame(id, "out", 1, &a.Out[1], out)
+}
+
+// sortTypes demands that Out[1] are indices.
+func sortTypes(id ID, a *Args) *Error {
+	if got := a.Out[1].DType; got != Int64 {
+		return fail(id, ErrDType, "out[1], the indices, is %v, want %v", got, Int64)
+	}
+	if got, d := a.In[0].DType, a.Out[0].DType; got != d {
+		return fail(id, ErrDType, "in[0] is %v, want %v as out[0]", got, d)
+	}
+	return nil
+}
+
+func checkSortGrad(id ID, a *Args) *Error {
+	out, in, axis := &a.Out[0], &a.In[0], a.Attr.Axis
+	if e := checkHasAxis(id, a, in); e != nil {
+		return e
+	}
+	if !sameBut(out, in, axis) {
+		return fail(id, ErrDims, "in[0] %v and out[0] %v differ beside axis %d", *in, *out, axis)
+	}
+	return checkSame(id, "in", 1, &a.In[1], in)
+}
+
+func sortGradTypes(id ID, a *Args) *Error {
+	if e := sameDTypes(id, a, 1); e != nil {
+		return e
+	}
+	return wantDType(id, a, 1, "the indices", Int64)
+}

@@ -192,6 +192,29 @@ const (
 	// gives 0, or Inf where p < 0. Powers of float32 are kept in float64. Float.
 	Norm
 
+	// CumSum, CumProd: Out[0] has In[0]'s dims: along Attr.Axis the sums or
+	// products of all elements up to and with each. Float, kept in float64 on the
+	// way; or Out[0] Int64 and In[0] Int or Bool, which wraps.
+	CumSum
+	CumProd
+	// CumProdGrad: the gradient of CumProd along Attr.Axis, with In[0] = dy,
+	// In[1] = x and In[2] = CumProd's result, all of one dims. It divides by
+	// nothing, so that zeros are no exception. Float.
+	CumProdGrad
+
+	// Sort: Out[0] has the elements of In[0] along Attr.Axis in rising order, or
+	// in falling order with Attr.Descending, and Out[1] (int64) their indices.
+	// Equal elements stay in order, -0 and 0 being equal; NaN counts as the
+	// largest. The outputs have In[0]'s dims or are shorter along the axis: then
+	// they have what comes first. The axis has less than 2^31 elements. Any dtype.
+	Sort
+	// SortGrad: Out[0] is 0, but along Attr.Axis at the indices In[1] (int64) it
+	// is In[0]: the gradient of Sort, and of an op that chooses by ArgMax. In[0]
+	// and In[1] have Out[0]'s dims but along the axis. The indices of a row are
+	// distinct and in range, as those ops make them; others have no right
+	// result, but nothing is written beside Out[0]. Float.
+	SortGrad
+
 	// MatMul: Out[0] [M,N] = act(In[0] [M,K] x In[1] [K,N] + In[2] [M,N]).
 	// In[2], the bias, may be left out, and is usually broadcast along M.
 	// act is Attr.Activation. With Attr.Accumulate the product is added to

@@ -115,9 +115,14 @@ var specs = [numOps]spec{
 	Any:     {name: "any", dtypes: 1 << Bool, out: 1, in: 1, inputs: AnyDType, dims: checkReduction},
 	All:     {name: "all", dtypes: 1 << Bool, out: 1, in: 1, inputs: AnyDType, dims: checkReduction},
 
-	Var:       {name: "var", dtypes: Floats, out: 2, in: 1, dims: checkVar},
-	LogSumExp: {name: "logsumexp", dtypes: Floats, out: 1, in: 1, dims: checkReduction},
-	Norm:      {name: "norm", dtypes: Floats, out: 1, in: 1, dims: checkNorm},
+	Var:         {name: "var", dtypes: Floats, out: 2, in: 1, dims: checkVar},
+	LogSumExp:   {name: "logsumexp", dtypes: Floats, out: 1, in: 1, dims: checkReduction},
+	Norm:        {name: "norm", dtypes: Floats, out: 1, in: 1, dims: checkNorm},
+	CumSum:      {name: "cumsum", dtypes: sums, out: 1, in: 1, inputs: AnyDType, result: sumType, dims: checkAxis},
+	CumProd:     {name: "cumprod", dtypes: sums, out: 1, in: 1, inputs: AnyDType, result: sumType, dims: checkAxis},
+	CumProdGrad: {name: "cumprod_grad", dtypes: Floats, out: 1, in: 3, dims: checkAxis},
+	Sort:        {name: "sort", dtypes: AnyDType, out: 2, in: 1, types: sortTypes, dims: checkSort},
+	SortGrad:    {name: "sort_grad", dtypes: Floats, out: 1, in: 2, types: sortGradTypes, dims: checkSortGrad},
 
 	MatMul:           {name: "matmul", dtypes: Floats, out: 1, in: 2, optional: 1, dims: checkMatMul},
 	CrossEntropy:     {name: "cross_entropy", dtypes: Floats, out: 1, in: 2, types: classesAt(1), dims: checkCrossEntropy},

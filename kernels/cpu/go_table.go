@@ -56,6 +56,12 @@ func goTable() *kernels.Table {
 		add(id, bodies{f32: folds(id), f64: folds(id), i64: folds(id), workspace: reduceWorkspace})
 	}
 	add(kernels.MaxGrad, bodies{f32: maxGrad[float32], f64: maxGrad[float64]})
+	for _, id := range []kernels.ID{kernels.CumSum, kernels.CumProd} {
+		add(id, bodies{f32: scans(id), f64: scans(id), i64: scans(id)})
+	}
+	add(kernels.CumProdGrad, bodies{f32: cumProdGrad[float32], f64: cumProdGrad[float64]})
+	add(kernels.Sort, bodies{f32: sortAxis, f64: sortAxis, i64: sortAxis, workspace: sortWorkspace})
+	add(kernels.SortGrad, bodies{f32: sortGrad[float32], f64: sortGrad[float64]})
 	for _, id := range []kernels.ID{kernels.ArgMax, kernels.ArgMin} {
 		add(id, bodies{f32: argBest(id), f64: argBest(id), i64: argBest(id)})
 	}

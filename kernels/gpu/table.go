@@ -48,6 +48,12 @@ var bodies = withPacks([kernels.NumOps]body{
 	kernels.LogSumExp: reduceBy(&logSumExpKernels, always(0)),
 	kernels.Norm:      reduceBy(&normKernels, attrAlpha),
 
+	kernels.CumSum:      scan(cumSumKernels),
+	kernels.CumProd:     scan(cumProdKernels),
+	kernels.CumProdGrad: scan(cumProdGradKernels),
+	kernels.Sort:        {run: (*Kernels).sort, workspace: (*Kernels).sortWorkspace},
+	kernels.SortGrad:    {run: (*Kernels).sortGrad},
+
 	kernels.CrossEntropy:     {run: (*Kernels).crossEntropy, workspace: (*Kernels).crossEntropyWorkspace},
 	kernels.CrossEntropyGrad: {run: (*Kernels).crossEntropyGrad},
 

@@ -66,6 +66,11 @@ var tolerances = [kernels.NumOps]tolerance{
 	kernels.Var: {eps: 8, root64: 2},
 	// exp and its sum; powers within 8 ulp, of which the root is taken.
 	kernels.LogSumExp: {eps: 8, root64: 2}, kernels.Norm: {eps: 16, root64: 2},
+	// As Sum and Prod.
+	kernels.CumSum: {eps: 8, root64: 2}, kernels.CumProd: {eps: 2, term64: 1},
+	// Both a sum and products, each rounded.
+	kernels.CumProdGrad: {eps: 8, term64: 1},
+	kernels.Sort:        {bits: true}, kernels.SortGrad: {bits: true},
 	// Sums in order of K in the element type: rounding errors walk randomly,
 	// hence the root. One lost product would show as 1/K of the scale.
 	kernels.MatMul: {eps: 4, root: 1},

@@ -33,6 +33,17 @@ var knownReductions = []knownCase{
 	{"norm 2", kernels.Norm, kernels.Attr{Alpha: 2}, []array{row(3, -4, 0)}, nil, []array{row(5)}},
 	{"norm 3", kernels.Norm, kernels.Attr{Alpha: 3}, []array{row(3, -4, 0)}, nil, []array{row(math.Cbrt(91))}},
 	{"norm -1", kernels.Norm, kernels.Attr{Alpha: -1}, []array{matrix(2, 2, -2, 3, 0)}, nil, []array{matrix(2, 1, 0)}},
+	{"cumsum", kernels.CumSum, kernels.Attr{Axis: 1}, []array{matrix(2, 1, 2, 3, inf, 1, -inf)}, nil, []array{matrix(2, 1, 3, 6, inf, inf, nan)}},
+	{"cumsum of int64", kernels.CumSum, kernels.Attr{}, []array{index(3, -4, 5)}, nil, []array{index(3, -1, 4)}},
+	{"cumprod", kernels.CumProd, kernels.Attr{}, []array{matrix(3, 2, 3, -1, 0, 5, 7)}, nil, []array{matrix(3, 2, 3, -2, 0, -10, 0)}},
+	{"cumprod grad", kernels.CumProdGrad, kernels.Attr{}, []array{row(1, 1, 1), row(0, 2, 0), row(0, 0, 0)}, nil, []array{row(3, 0, 0)}},
+	{"sort", kernels.Sort, kernels.Attr{Axis: 1}, []array{matrix(2, nan, 2, -inf, 2, 1, nan, 0, zero)}, nil,
+		[]array{matrix(2, -inf, 2, 2, nan, 0, zero, 1, nan), ints(2, 4, 2, 1, 3, 0, 2, 3, 0, 1)}},
+	{"the first falling", kernels.Sort, kernels.Attr{Axis: 1, Descending: true}, []array{matrix(2, nan, 2, -inf, 2, 1, nan, 0, zero)}, []array{matrix(2, 7, 7, 7, 7), ints(2, 2, 0, 0, 0, 0)},
+		[]array{matrix(2, nan, 2, nan, 1), ints(2, 2, 0, 1, 1, 0)}},
+	{"sort of int64", kernels.Sort, kernels.Attr{}, []array{index(3, -4, 3)}, nil, []array{index(-4, 3, 3), index(1, 0, 2)}},
+	{"sort grad", kernels.SortGrad, kernels.Attr{Axis: 1}, []array{matrix(2, 1, 2, 3, 4), ints(2, 2, 2, 0, 1, 2)}, []array{matrix(2, 7, 7, 7, 7, 7, 7)},
+		[]array{matrix(2, 2, 0, 1, 0, 3, 4)}},
 }
 
 // TestAnyAndAll: what the table of known values has no type for.
