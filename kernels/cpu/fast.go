@@ -52,7 +52,7 @@ type rows struct {
 // that are written without gaps, the others too or one scalar repeated.
 func (w *walk) inC(written int) *fast {
 	for k := range w.operands {
-		if s := w.step(k); s != 4 && (s != 0 || k < written) {
+		if s := w.step(k); w.dtypes[k] != kernels.Float32 || s != 4 && (s != 0 || k < written) {
 			return nil
 		}
 	}

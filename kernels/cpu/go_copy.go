@@ -1,11 +1,18 @@
 package cpu
 
-import "tarn/kernels"
+import (
+	"unsafe"
+
+	"tarn/kernels"
+)
 
 // fill is the body of Fill.
 func fill[T element](a *kernels.Args) error {
 	w := newWalk(&a.Out[0])
 	v := T(a.Attr.Alpha)
+	if a.Out[0].DType == kernels.Bool {
+		v = truth[T](a.Attr.Alpha != 0)
+	}
 	if c := w.inC(1); c != nil && sizeOf[T]() == 4 {
 		var r rows
 		for w.nextRows(&r) {
@@ -28,7 +35,7 @@ func fill[T element](a *kernels.Args) error {
 
 func fillAll[T element](w *walk, v T) {
 	var buf [blockLen]T
-	if !w.dense(0, sizeOf[T]()) {
+	if !direct[T](w) {
 		w.limit = blockLen
 	}
 	for w.next() {
@@ -40,49 +47,78 @@ func fillAll[T element](w *walk, v T) {
 	}
 }
 
-// copyTo is the body of Copy for results of type T.
-func copyTo[T element](a *kernels.Args) error {
-	switch a.In[0].DType {
-	case kernels.Float32:
-		return convert[T, float32](a)
-	case kernels.Float64:
-		return convert[T, float64](a)
-	default:
-		return convert[T, int64](a)
+// copyTo returns the body of Copy for results that are computed in T. The same
+// type is copied as it is, by its size.
+func copyTo[T element]() func(*kernels.Args) error {
+	same := map[int64]func(walk){1: copyAll[uint8], 2: copyAll[uint16], 4: copyAll[uint32], 8: copyAll[uint64]}
+	f32, f64, i64 := convertAll[T, float32], convertAll[T, float64], convertAll[T, int64]
+	return func(a *kernels.Args) error {
+		do := i64
+		switch d := a.In[0].DType; {
+		case d == a.Out[0].DType:
+			do = same[d.Size()]
+		case d == kernels.Float64:
+			do = f64
+		case d.IsFloat():
+			do = f32
+		}
+		return overRuns(a, do)
 	}
 }
 
-func convert[T, S element](a *kernels.Args) error {
+// overRuns shares the walk over the output and the input out. The walk goes by
+// value: a pointer given to any function would move it to the heap.
+func overRuns(a *kernels.Args, do func(w walk)) error {
 	w := newWalk(&a.Out[0], &a.In[0])
 	if chunks(w.total, serialBelow) == 1 {
-		convertAll[T, S](&w)
+		do(w)
 		return nil
 	}
 	shared := w
 	parallel(w.total, serialBelow, func(lo, hi int64) {
 		w := shared
 		w.seek(lo, hi)
-		convertAll[T, S](&w)
+		do(w)
 	})
 	return nil
 }
 
-func convertAll[T, S element](w *walk) {
+func convertAll[T, S element](w walk) {
 	var bufOut [blockLen]T
 	var bufIn [blockLen]S
-	if !w.dense(0, sizeOf[T]()) || !w.dense(1, sizeOf[S]()) {
-		w.limit = blockLen
-	}
+	w.limit = blockLen
+	toBool := w.dtypes[0] == kernels.Bool
 	for w.next() {
-		out, in := room(w, 0, &bufOut), run(w, 1, &bufIn)
-		if same, ok := any(out).([]S); ok {
-			copy(same, in)
-		} else {
-			in = in[:len(out)]
-			for i := range out {
+		out, in := room(&w, 0, &bufOut), run(&w, 1, &bufIn)
+		in = in[:len(out)]
+		for i := range out {
+			if toBool { // 0.5 is true
+				out[i] = truth[T](in[i] != 0)
+			} else {
 				out[i] = T(in[i])
 			}
 		}
-		store(w, 0, &bufOut)
+		store(&w, 0, &bufOut)
 	}
+}
+
+func copyAll[T uint8 | uint16 | uint32 | uint64](w walk) {
+	size := int64(unsafe.Sizeof(*new(T)))
+	for w.next() {
+		outStep, inStep := w.step(0), w.step(1)
+		if outStep == size && inStep == size {
+			copy(dense[T](w.ptr[0], w.n), dense[T](w.ptr[1], w.n))
+			continue
+		}
+		for i := range w.n {
+			*at[T](w.ptr[0], i, outStep) = *at[T](w.ptr[1], i, inStep)
+		}
+	}
+}
+
+func truth[T element](b bool) T {
+	if b {
+		return 1
+	}
+	return 0
 }

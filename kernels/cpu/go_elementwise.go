@@ -1,38 +1,38 @@
 package cpu
 
-import (
-	"math"
-
-	"tarn/kernels"
-)
+import "tarn/kernels"
 
 // elementwise returns the body of an op that makes one element of the output
 // from one of each input.
 func elementwise[T element](id kernels.ID) func(*kernels.Args) error {
+	f := functionOf[T](id)
+	grain := int64(serialBelow)
+	if f.costly {
+		grain /= 8
+	}
 	return func(a *kernels.Args) error {
 		var w walk
-		if len(a.In) == 1 {
+		switch len(a.In) {
+		case 1:
 			w = newWalk(&a.Out[0], &a.In[0])
-		} else {
+		case 2:
 			w = newWalk(&a.Out[0], &a.In[0], &a.In[1])
+		default:
+			w = newWalk(&a.Out[0], &a.In[0], &a.In[1], &a.In[2])
 		}
-		grain := int64(serialBelow)
-		if id == kernels.Exp || id == kernels.Log {
-			grain /= 8
-		}
-		alpha, beta := T(a.Attr.Alpha), T(a.Attr.Beta)
-		if sizeOf[T]() == 4 && elementwiseInC(id, &w, float32(alpha), float32(beta)) {
+		if elementwiseInC(id, &w, float32(a.Attr.Alpha), float32(a.Attr.Beta)) {
 			return nil
 		}
+		s := scalars[T]{T(a.Attr.Alpha), T(a.Attr.Beta), &a.Attr}
 		if chunks(w.total, grain) == 1 {
-			applyAll(id, &w, alpha, beta)
+			applyAll(f, &w, s)
 			return nil
 		}
 		shared := w
 		parallel(w.total, grain, func(lo, hi int64) {
 			w := shared
 			w.seek(lo, hi)
-			applyAll(id, &w, alpha, beta)
+			applyAll(f, &w, s)
 		})
 		return nil
 	}
@@ -52,90 +52,34 @@ func elementwiseInC(id kernels.ID, w *walk, alpha, beta float32) bool {
 	return true
 }
 
-func applyAll[T element](id kernels.ID, w *walk, alpha, beta T) {
-	size := sizeOf[T]()
-	straight := true
-	for k := range w.operands {
-		straight = straight && w.dense(k, size)
-	}
-	if !straight {
-		applyStrided(id, w, alpha, beta)
+// applyAll does the op for all runs of w, on the operands where they lie if that
+// is possible.
+func applyAll[T element](f *function[T], w *walk, s scalars[T]) {
+	if !direct[T](w) {
+		applyBlocks(f, w, s)
 		return
 	}
 	for w.next() {
-		out, x := dense[T](w.ptr[0], w.n), dense[T](w.ptr[1], w.n)
-		y := x
-		if w.operands == 3 {
-			y = dense[T](w.ptr[2], w.n)
+		var in [maxOperands - 1][]T
+		for k := range w.operands - 1 {
+			in[k] = dense[T](w.ptr[k+1], w.n)
 		}
-		apply(id, out, x, y, alpha, beta)
+		f.apply(dense[T](w.ptr[0], w.n), in[0], in[1], in[2], s)
 	}
 }
 
-func applyStrided[T element](id kernels.ID, w *walk, alpha, beta T) {
-	var bufOut, bufX, bufY [blockLen]T
+// applyBlocks is applyAll on blocks of operands in buffers.
+func applyBlocks[T element](f *function[T], w *walk, s scalars[T]) {
+	bufs := f.buffers.Get().(*blocks[T])
+	defer f.buffers.Put(bufs)
+	var in [maxOperands - 1][]T
 	w.limit = blockLen
 	for w.next() {
-		out, x := room(w, 0, &bufOut), run(w, 1, &bufX)
-		y := x
-		if w.operands == 3 {
-			y = run(w, 2, &bufY)
+		out := room(w, 0, &bufs[0])
+		for k := range w.operands - 1 {
+			in[k] = run(w, k+1, &bufs[k+1])
 		}
-		apply(id, out, x, y, alpha, beta)
-		store(w, 0, &bufOut)
-	}
-}
-
-// apply does the op for dense slices of one length. out may be x or y.
-func apply[T element](id kernels.ID, out, x, y []T, alpha, beta T) {
-	x, y = x[:len(out)], y[:len(out)]
-	switch id {
-	case kernels.Add:
-		for i := range out {
-			out[i] = x[i] + y[i]
-		}
-	case kernels.Sub:
-		for i := range out {
-			out[i] = x[i] - y[i]
-		}
-	case kernels.Mul:
-		for i := range out {
-			out[i] = x[i] * y[i]
-		}
-	case kernels.Div:
-		for i := range out {
-			out[i] = x[i] / y[i]
-		}
-	case kernels.Affine:
-		for i := range out {
-			out[i] = T(alpha*x[i]) + beta
-		}
-	case kernels.Exp:
-		for i := range out {
-			out[i] = T(kernels.ExpFloat(float64(x[i])))
-		}
-	case kernels.Log:
-		for i := range out {
-			out[i] = T(kernels.LogFloat(float64(x[i])))
-		}
-	case kernels.Sqrt:
-		for i := range out {
-			out[i] = T(math.Sqrt(float64(x[i])))
-		}
-	case kernels.ReLU:
-		for i, v := range x {
-			if v < 0 {
-				v = 0
-			}
-			out[i] = v
-		}
-	case kernels.ReLUGrad:
-		for i, v := range y {
-			if v > 0 || v != v {
-				out[i] = x[i]
-			} else {
-				out[i] = 0
-			}
-		}
+		f.apply(out, in[0], in[1], in[2], s)
+		store(w, 0, &bufs[0])
 	}
 }

@@ -2,53 +2,46 @@ package cpu
 
 import "tarn/kernels"
 
-// bodies are the plain Go bodies of one op by the dtype that selects one: that
-// of Out[0], and of In[0] for ArgMax. A body finds its Args checked and Out[0]
-// not empty; of several outputs, single ones may be.
+// bodies are the bodies of one op by what they compute in, which [kernels.ID.Selector]
+// chooses: float32 for the half types too, int64 for all that is no float. A
+// body finds its Args checked and Out[0] not empty; of several outputs, single
+// ones may be.
 type bodies struct {
 	f32, f64, i64 func(*kernels.Args) error
 	workspace     func(*kernels.Args) int64 // nil for none
+	// loads: the bodies load and store elements of any type that computes in
+	// theirs. Those of other ops work on float32 copies of operands of a half
+	// type.
+	loads bool
 }
 
-// have are the element types that there are bodies for.
-const have = kernels.Wides | 1<<kernels.Int64
-
-// supported are the types that Out[0] of id may have.
-func supported(id kernels.ID) kernels.DTypes {
-	if _, ofInput := id.Selects(); ofInput {
-		return id.DTypes() &^ kernels.Halves
+// of returns the body for elements of type d.
+func (b *bodies) of(d kernels.DType) func(*kernels.Args) error {
+	switch {
+	case d == kernels.Float64:
+		return b.f64
+	case d.IsFloat():
+		return b.f32
 	}
-	return id.DTypes() & have
+	return b.i64
 }
 
-// noBody says that there is none for inputs of this type.
-func noBody(id kernels.ID, a *kernels.Args) error {
-	return &kernels.Error{Op: id, Err: kernels.ErrDType, Detail: "in[0] " + a.In[0].String()}
+// run does the op, whose arguments have been checked.
+func (b *bodies) run(id kernels.ID, a *kernels.Args) error {
+	if b.workspace != nil && a.Work.Ptr == 0 && b.workspace(a) > 0 {
+		return &kernels.Error{Op: id, Err: kernels.ErrAddress, Detail: "no workspace"}
+	}
+	return b.of(id.Selector(a))(a)
 }
 
-// goTable returns a new table of the plain Go bodies.
+// goTable returns a new table of all ops.
 func goTable() *kernels.Table {
 	t := new(kernels.Table)
-	add := func(id kernels.ID, b bodies) {
-		dtypes := supported(id)
-		op := &kernels.Op{ID: id, DTypes: dtypes, Run: b.run(id)}
-		if b.workspace != nil {
-			op.Workspace = func(a *kernels.Args) int64 {
-				if kernels.Check(id, dtypes, a) != nil {
-					return 0 // Run says what is wrong
-				}
-				return b.workspace(a)
-			}
-		}
-		t[id] = op
-	}
-	add(kernels.Fill, bodies{f32: fill[float32], f64: fill[float64], i64: fill[int64]})
-	add(kernels.Copy, bodies{f32: copyTo[float32], f64: copyTo[float64], i64: copyTo[int64]})
-	for id := kernels.Add; id <= kernels.Mul; id++ {
-		add(id, bodies{f32: elementwise[float32](id), f64: elementwise[float64](id), i64: elementwise[int64](id)})
-	}
-	for id := kernels.Div; id <= kernels.ReLUGrad; id++ {
-		add(id, bodies{f32: elementwise[float32](id), f64: elementwise[float64](id)})
+	add := func(id kernels.ID, b bodies) { t[id] = b.op(id) }
+	add(kernels.Fill, bodies{f32: fill[float32], f64: fill[float64], i64: fill[int64], loads: true})
+	add(kernels.Copy, bodies{f32: copyTo[float32](), f64: copyTo[float64](), i64: copyTo[int64](), loads: true})
+	for id := kernels.Add; id <= kernels.Where; id++ {
+		add(id, bodies{f32: elementwise[float32](id), f64: elementwise[float64](id), i64: elementwise[int64](id), loads: true})
 	}
 	add(kernels.Sum, bodies{f32: sum[float32], f64: sum[float64], i64: folds(kernels.Sum), workspace: reduceWorkspace})
 	add(kernels.Max, bodies{f32: maximum[float32], f64: maximum[float64], i64: folds(kernels.Max), workspace: reduceWorkspace})
@@ -99,29 +92,39 @@ func goTable() *kernels.Table {
 	return t
 }
 
-// run returns the Run of id: check, then the body for the dtype.
-func (b bodies) run(id kernels.ID) func(kernels.Queue, *kernels.Args) error {
-	return func(_ kernels.Queue, a *kernels.Args) error {
-		if err := kernels.Check(id, supported(id), a); err != nil {
+// op returns the op that b is the bodies of.
+func (b bodies) op(id kernels.ID) *kernels.Op {
+	op := &kernels.Op{ID: id, DTypes: id.DTypes()}
+	narrow := func(a *kernels.Args) bool { return !b.loads && widens(a) }
+	op.Run = func(_ kernels.Queue, a *kernels.Args) error {
+		if err := kernels.Check(id, id.DTypes(), a); err != nil {
 			return err
-		}
-		if b.workspace != nil && a.Work.Ptr == 0 && b.workspace(a) > 0 {
-			return &kernels.Error{Op: id, Err: kernels.ErrAddress, Detail: "no workspace"}
 		}
 		if kernels.NothingToWrite(a) {
 			return nil
 		}
-		d := a.Out[0].DType
-		if id == kernels.ArgMax || id == kernels.ArgMin {
-			d = a.In[0].DType
+		if narrow(a) {
+			return b.runWidened(id, a)
 		}
-		switch d {
-		case kernels.Float32:
-			return b.f32(a)
-		case kernels.Float64:
-			return b.f64(a)
-		default:
-			return b.i64(a)
+		return b.run(id, a)
+	}
+	if b.workspace != nil || !b.loads {
+		op.Workspace = func(a *kernels.Args) int64 {
+			switch {
+			case kernels.Check(id, id.DTypes(), a) != nil:
+				return 0 // Run says what is wrong
+			case narrow(a):
+				return b.widenedWorkspace(a)
+			case b.workspace != nil:
+				return b.workspace(a)
+			}
+			return 0
 		}
 	}
+	return op
+}
+
+// noBody says that there is none for inputs of this type.
+func noBody(id kernels.ID, a *kernels.Args) error {
+	return &kernels.Error{Op: id, Err: kernels.ErrDType, Detail: "in[0] " + a.In[0].String()}
 }

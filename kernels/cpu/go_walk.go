@@ -6,10 +6,6 @@ import (
 	"tarn/kernels"
 )
 
-type float interface{ float32 | float64 }
-
-type element interface{ float | int64 }
-
 const (
 	maxOperands = 4
 
@@ -49,6 +45,7 @@ type walk struct {
 	dims     [kernels.MaxRank]int64
 	steps    [maxOperands][kernels.MaxRank]int64 // in bytes
 	base     [maxOperands]uintptr
+	dtypes   [maxOperands]kernels.DType
 
 	n     int64 // elements of the present run
 	ptr   [maxOperands]uintptr
@@ -72,7 +69,7 @@ func newWalk(views ...*kernels.View) walk {
 		w.rank++
 	}
 	for k, v := range views {
-		w.base[k] = v.Ptr
+		w.base[k], w.dtypes[k] = v.Ptr, v.DType
 	}
 	if w.rank == 0 {
 		w.dims[0], w.rank = 1, 1
@@ -164,8 +161,24 @@ func (w *walk) step(k int) int64 { return w.steps[k][w.rank-1] }
 
 func sizeOf[T element]() int64 { var x T; return int64(unsafe.Sizeof(x)) }
 
-// dense reports whether the runs of operand k have no gaps.
+// dense reports whether the runs of operand k are of elements of size bytes
+// without gaps.
 func (w *walk) dense(k int, size int64) bool { return w.step(k) == size }
+
+// sliceOf reports whether the runs of operand k are slices of T as they lie.
+func sliceOf[T element](w *walk, k int) bool {
+	return w.dtypes[k] == typeOf[T]() && w.dense(k, sizeOf[T]())
+}
+
+// direct reports whether those of all operands are.
+func direct[T element](w *walk) bool {
+	for k := range w.operands {
+		if !sliceOf[T](w, k) {
+			return false
+		}
+	}
+	return true
+}
 
 func abs(x int64) int64 {
 	if x < 0 {
@@ -175,23 +188,20 @@ func abs(x int64) int64 {
 }
 
 // run returns the elements of operand k's present run: where they lie if they
-// lie side by side, else copied to buf.
+// are a slice of T there, else loaded to buf.
 func run[T element](w *walk, k int, buf *[blockLen]T) []T {
-	if w.dense(k, sizeOf[T]()) {
+	if sliceOf[T](w, k) {
 		return dense[T](w.ptr[k], w.n)
 	}
 	b := buf[:w.n]
-	step := w.step(k)
-	for i := range b {
-		b[i] = *at[T](w.ptr[k], int64(i), step)
-	}
+	load(b, w.dtypes[k], w.ptr[k], w.step(k))
 	return b
 }
 
 // room returns a slice for the results of operand k's present run, to be given
 // to store when it is full.
 func room[T element](w *walk, k int, buf *[blockLen]T) []T {
-	if w.dense(k, sizeOf[T]()) {
+	if sliceOf[T](w, k) {
 		return dense[T](w.ptr[k], w.n)
 	}
 	return buf[:w.n]
@@ -199,11 +209,7 @@ func room[T element](w *walk, k int, buf *[blockLen]T) []T {
 
 // store brings results that room had put in buf to operand k.
 func store[T element](w *walk, k int, buf *[blockLen]T) {
-	step := w.step(k)
-	if step == sizeOf[T]() {
-		return
-	}
-	for i := range w.n {
-		*at[T](w.ptr[k], i, step) = buf[i]
+	if !sliceOf[T](w, k) {
+		save(buf[:w.n], w.dtypes[k], w.ptr[k], w.step(k))
 	}
 }

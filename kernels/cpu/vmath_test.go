@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tarn/kernels"
+	"tarn/kernels/scalar"
 )
 
 // vectorMath are the functions in C: what float64 gives, how many units in the
@@ -38,9 +39,9 @@ var vectorMath = []struct {
 	{id: kernels.Sin, want: math.Sin, ulps: 2},
 	{id: kernels.Cos, want: math.Cos, ulps: 2},
 	{id: kernels.Tanh, want: math.Tanh, ulps: 3},
-	{id: kernels.Sigmoid, want: kernels.SigmoidFloat, ulps: 3},
+	{id: kernels.Sigmoid, want: scalar.Sigmoid, ulps: 3},
 	{id: kernels.Erf, want: math.Erf, ulps: 2},
-	{id: kernels.SiLU, want: func(x float64) float64 { return x * kernels.SigmoidFloat(x) }, ulps: 4},
+	{id: kernels.SiLU, want: func(x float64) float64 { return x * scalar.Sigmoid(x) }, ulps: 4},
 	{id: kernels.GELU, want: func(x float64) float64 { return x * math.Erfc(-x/math.Sqrt2) / 2 }, ulps: 6, scale: input(0.01)},
 	{id: kernels.ELU, alpha: 0.75, want: func(x float64) float64 {
 		if x > 0 {

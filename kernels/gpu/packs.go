@@ -6,6 +6,7 @@ import (
 
 	"tarn/cuda"
 	"tarn/kernels"
+	"tarn/kernels/scalar"
 )
 
 // The elementwise ops whose kernels serve many ops and element types, see
@@ -69,7 +70,7 @@ func (p *packs) run(id kernels.ID) func(*Kernels, cuda.Stream, *kernels.Args) er
 		if d.IsFloat() {
 			j.alpha, j.beta = floatBits(d, a.Attr.Alpha), floatBits(d, a.Attr.Beta)
 		} else {
-			lo, hi := kernels.WholeBounds(a.Attr.Alpha, a.Attr.Beta)
+			lo, hi := scalar.WholeBounds(a.Attr.Alpha, a.Attr.Beta)
 			j.scalar, j.alpha, j.beta = 8, uint64(lo), uint64(hi)
 		}
 		if p.inputs == 1 {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tarn/kernels"
+	"tarn/kernels/scalar"
 )
 
 // attended are the operands that Attention and its gradient share, dense.
@@ -77,7 +78,7 @@ func attention(args *kernels.Args) error {
 		top := math.Inf(-1)
 		for j := range p {
 			p[j] = a.score(row, key, int64(j))
-			top = larger(top, p[j])
+			top = scalar.Larger(top, p[j])
 		}
 		var sum exact
 		for j := range p {

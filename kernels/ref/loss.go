@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tarn/kernels"
+	"tarn/kernels/scalar"
 )
 
 // checkClasses returns an error if a class is not a column of logits.
@@ -22,7 +23,7 @@ func checkClasses(id kernels.ID, logits, classes *kernels.View) error {
 func shifted(logits *kernels.View, i int64) (m, sum float64) {
 	m = math.Inf(-1)
 	for j := range logits.Dims[1] {
-		m = larger(m, value(logits, i, j))
+		m = scalar.Larger(m, value(logits, i, j))
 	}
 	for j := range logits.Dims[1] {
 		sum += math.Exp(value(logits, i, j) - m)

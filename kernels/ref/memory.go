@@ -76,9 +76,9 @@ func setWhole(v *kernels.View, x int64, index ...int64) {
 	}
 }
 
-// scalar returns x as ops with elements of type d see it: a half type computes
+// rounded returns x as ops with elements of type d see it: a half type computes
 // in float32.
-func scalar(d kernels.DType, x float64) float64 {
+func rounded(d kernels.DType, x float64) float64 {
 	if d == kernels.Float64 {
 		return x
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tarn/kernels"
+	"tarn/kernels/scalar"
 )
 
 func sum(a *kernels.Args) error {
@@ -79,8 +80,8 @@ func choose(f func(x, y float64) float64, g func(x, y int64) int64) func(*kernel
 }
 
 var (
-	maximum = choose(larger, func(x, y int64) int64 { return max(x, y) })
-	minimum = choose(smaller, func(x, y int64) int64 { return min(x, y) })
+	maximum = choose(scalar.Larger, func(x, y int64) int64 { return max(x, y) })
+	minimum = choose(scalar.Smaller, func(x, y int64) int64 { return min(x, y) })
 )
 
 // holds returns the body of Any or All: where an element tells, the result is
@@ -100,18 +101,6 @@ func holds(tells bool) func(*kernels.Args) error {
 		return nil
 	}
 }
-
-// larger returns the larger of x and y, NaN if one is NaN. [math.Max] prefers
-// an infinity to a NaN.
-func larger(x, y float64) float64 {
-	if math.IsNaN(x) || math.IsNaN(y) {
-		return math.NaN()
-	}
-	return math.Max(x, y)
-}
-
-// smaller is larger's counterpart.
-func smaller(x, y float64) float64 { return -larger(-x, -y) }
 
 func maxGrad(a *kernels.Args) error {
 	dx, dy, x, m := &a.Out[0], &a.In[0], &a.In[1], &a.In[2]

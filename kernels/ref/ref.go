@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"tarn/kernels"
+	"tarn/kernels/scalar"
 )
 
 // Table returns the reference ops.
@@ -92,14 +93,15 @@ var bodies = [kernels.NumOps]func(a *kernels.Args) error{
 }
 
 func init() {
-	for id, f := range unaries {
-		bodies[id] = f.run
-	}
-	for id, f := range binaries {
-		bodies[id] = f.run
-	}
-	for id, f := range tests {
-		bodies[id] = f.run
+	for id := range bodies {
+		switch u, b, t := scalar.Unaries[id], scalar.Binaries[id], scalar.Tests[id]; {
+		case u.Float != nil || u.Whole != nil:
+			bodies[id] = unary(u)
+		case b.Float != nil || b.Whole != nil:
+			bodies[id] = binary(b)
+		case t.Float != nil:
+			bodies[id] = test(t)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tarn/kernels"
+	"tarn/kernels/scalar"
 )
 
 // rows calls f with the elements of each input along the axis, for all places of
@@ -34,7 +35,7 @@ func rows(a *kernels.Args, f func(in [][]float64) []float64) error {
 func logSum(x []float64) (m, log float64) {
 	m = math.Inf(-1)
 	for _, v := range x {
-		m = larger(m, v)
+		m = scalar.Larger(m, v)
 	}
 	var sum exact
 	for _, v := range x {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tarn/kernels"
+	"tarn/kernels/scalar"
 )
 
 func variance(a *kernels.Args) error {
@@ -27,7 +28,7 @@ func logSumExp(a *kernels.Args) error {
 	out, in := &a.Out[0], &a.In[0]
 	each(out, func(i []int64) {
 		most := math.Inf(-1)
-		eachOf(in, out, i, func(j []int64) { most = larger(most, value(in, j...)) })
+		eachOf(in, out, i, func(j []int64) { most = scalar.Larger(most, value(in, j...)) })
 		shift := most
 		if math.IsInf(most, 0) {
 			shift = 0
@@ -41,7 +42,7 @@ func logSumExp(a *kernels.Args) error {
 
 func powerNorm(a *kernels.Args) error {
 	out, in := &a.Out[0], &a.In[0]
-	p := scalar(out.DType, a.Attr.Alpha)
+	p := rounded(out.DType, a.Attr.Alpha)
 	each(out, func(i []int64) {
 		var sum exact
 		eachOf(in, out, i, func(j []int64) {

@@ -1,18 +1,18 @@
-package kernels
+package scalar
 
 import "math"
 
-// PowFloat returns x to the power of y as C's pow does, within 2 units of the
+// Pow returns x to the power of y as C's pow does, within 2 units of the
 // last place; math.Pow is off by hundreds where the result is large or small.
 // The logarithm is kept as a sum of two numbers: its error is multiplied by y.
-func PowFloat(x, y float64) float64 {
+func Pow(x, y float64) float64 {
 	rough, a := math.Pow(x, y), math.Abs(x)
 	if rough == 0 || a == 0 || a == 1 || y == 0 || math.IsNaN(rough) || math.IsInf(rough, 0) || math.IsInf(a, 0) {
 		return rough
 	}
 	hi, lo := logPair(a)
 	p := y * hi
-	e := ExpFloat(p)
+	e := Exp(p)
 	if math.IsInf(e, 0) {
 		return rough
 	}
