@@ -54,6 +54,18 @@ func withWorkspace(op *kernels.Op, a *kernels.Args) *kernels.Args {
 	return a
 }
 
+// as returns v with a dtype of the set, float32 where it is there. An element
+// then lies in four bytes, or they are the beginning of some.
+func as(types kernels.DTypes, v kernels.View) kernels.View {
+	if !types.Has(v.DType) {
+		v.DType = types.List()[0]
+		if v.DType.Size() == 8 {
+			v.Dims[0] /= 2
+		}
+	}
+	return v
+}
+
 // smallCalls returns a small float32 call for every op of t.
 func smallCalls(t *kernels.Table) iter.Seq2[kernels.ID, *kernels.Args] {
 	x, y, z := operand(4, 4), operand(4, 4), operand(4, 4)
@@ -68,7 +80,7 @@ func smallCalls(t *kernels.Table) iter.Seq2[kernels.ID, *kernels.Args] {
 			switch id {
 			case kernels.Fill:
 				a = newCall(t[id], z)
-			case kernels.Copy, kernels.Affine, kernels.Exp, kernels.Log, kernels.Sqrt, kernels.ReLU:
+			case kernels.Copy:
 				a = newCall(t[id], z, x)
 			case kernels.Sum, kernels.Max:
 				a = newCall(t[id], row, x)
@@ -92,8 +104,17 @@ func smallCalls(t *kernels.Table) iter.Seq2[kernels.ID, *kernels.Args] {
 			case kernels.AdamWStep:
 				a = &kernels.Args{Out: []kernels.View{z, operand(4, 4), operand(4, 4)}, In: []kernels.View{x}}
 				a.Attr.AdamW.Step = 1
-			default: // two inputs of the dims of the output
+			case kernels.MatMul:
 				a = newCall(t[id], z, x, y)
+			default:
+				a = newCall(t[id], as(id.DTypes(), z), []kernels.View{x, y, z}[:id.Inputs()]...)
+				types, _ := id.Selects()
+				for i := range a.In {
+					a.In[i] = as(types, a.In[i])
+				}
+				if id == kernels.Where {
+					a.In[0].DType = kernels.Bool
+				}
 			}
 			if !yield(id, a) {
 				return
