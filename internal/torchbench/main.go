@@ -45,6 +45,8 @@ type answer struct {
 // has been.
 var ops = map[string]func(s *tensor.Scope, r *request) (call func() error, err error){
 	"attention": attention,
+	"conv":      conv,
+	"pool":      pool,
 }
 
 func main() {

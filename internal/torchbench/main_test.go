@@ -14,9 +14,12 @@ func TestServe(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, serve(strings.NewReader(
 		`{"op":"attention","shape":[1,2,5,6,8],"flags":["causal"],"threads":1,"calls":2}
-		 {"op":"attention","shape":[1,2,5,6,8],"flags":["backward"],"threads":1,"calls":2}`), &out))
+		 {"op":"attention","shape":[1,2,5,6,8],"flags":["backward"],"threads":1,"calls":2}
+		 {"op":"conv","shape":[1,2,5,4,3,1,1,2],"flags":[],"threads":1,"calls":1}
+		 {"op":"conv","shape":[1,2,5,4,3,1,1,2],"flags":["weight"],"threads":1,"calls":1}
+		 {"op":"pool","shape":[1,2,5,2,2,0],"flags":["mean","input"],"threads":1,"calls":1}`), &out))
 	answers := json.NewDecoder(strings.NewReader(out.String()))
-	for range 2 {
+	for range 5 {
 		var a answer
 		require.NoError(t, answers.Decode(&a))
 		require.Positive(t, a.Wall)

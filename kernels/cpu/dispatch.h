@@ -38,3 +38,14 @@ void tarn_attention(struct attention *a, int grad, uintptr_t work, int64_t bytes
 // The losses, or gradients, of rows rows.
 void tarn_loss(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t losses, int64_t rows, int threads);
 void tarn_loss_grad(struct loss *l, uintptr_t logits, uintptr_t classes, uintptr_t grad, int64_t rows, int threads);
+
+// Convolutions, with SCRATCH bytes of scratch for each thread. sums has room for dw, which is dense, as
+// are the planes of dy.
+void tarn_conv(const struct conv *v, uintptr_t dst, uintptr_t a, uintptr_t src, uintptr_t bias, uintptr_t scratch, int threads);
+void tarn_conv_weight(const struct conv *v, uintptr_t dw, uintptr_t dy, uintptr_t src, uintptr_t sums, uintptr_t scratch, int threads);
+
+// tarn_conv_turn makes of the dense weight w [groups*outputs, channels, kh, kw] that
+// of the input's gradient, [groups*channels, outputs, nkh, nkw], of the taps k0,
+// k0+kstep and so on.
+void tarn_conv_turn(uintptr_t out, uintptr_t w, int64_t groups, int64_t outputs, int64_t channels, int64_t kh, int64_t kw,
+                    int64_t k0, int64_t kstep, int64_t nkh, int64_t l0, int64_t lstep, int64_t nkw, int threads);

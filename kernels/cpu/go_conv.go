@@ -91,6 +91,9 @@ func grainOf(work int64) int64 { return max(serialBelow/max(work, 1), 1) }
 // conv is the body of Conv: every plane of y is one goroutine's.
 func conv[T float](a *kernels.Args) error {
 	c := convolution{x: &a.In[0], w: &a.In[1], y: &a.Out[0], attr: &a.Attr.Conv}
+	if inC[T](minRun) != nil && convInC(&c, a) {
+		return nil
+	}
 	outputs, channels := c.w.Dims[0], c.w.Dims[1]
 	perGroup := outputs / int64(c.attr.Groups)
 	work := c.y.Dims[2] * c.y.Dims[3] * channels * c.w.Dims[2] * c.w.Dims[3]
@@ -121,6 +124,9 @@ func conv[T float](a *kernels.Args) error {
 // goroutine's.
 func convGradInput[T float](a *kernels.Args) error {
 	c := convolution{x: &a.Out[0], w: &a.In[1], y: &a.In[0], attr: &a.Attr.Conv}
+	if inC[T](minRun) != nil && convGradInputInC(&c, a) {
+		return nil
+	}
 	channels, perGroup := c.w.Dims[1], c.w.Dims[0]/int64(c.attr.Groups)
 	work := c.y.Dims[2] * c.y.Dims[3] * perGroup * c.w.Dims[2] * c.w.Dims[3]
 	parallel(c.x.Dims[0]*c.x.Dims[1], grainOf(work), func(lo, hi int64) {
@@ -147,6 +153,9 @@ func convGradInput[T float](a *kernels.Args) error {
 // sums in float64: there may be very many.
 func convGradWeight[T float](a *kernels.Args) error {
 	c := convolution{x: &a.In[1], w: &a.Out[0], y: &a.In[0], attr: &a.Attr.Conv}
+	if inC[T](minRun) != nil && convGradWeightInC(&c, a) {
+		return nil
+	}
 	channels, perGroup := c.w.Dims[1], c.w.Dims[0]/int64(c.attr.Groups)
 	for o := range c.w.Dims[0] { // elements that meet nothing
 		for ch := range channels {
@@ -172,3 +181,26 @@ func convGradWeight[T float](a *kernels.Args) error {
 	})
 	return nil
 }
+
+// packedWeight is the bytes of w laid out anew, at a multiple of packedAlign.
+func packedWeight(w *kernels.View) int64 { return ceil(w.Len()*4, packedAlign) * packedAlign }
+
+// convWorkspace asks for the scratch of C's bodies.
+func convWorkspace(a *kernels.Args) int64 {
+	if a.Out[0].DType.Size() != 4 || bodiesInC() == nil {
+		return 0
+	}
+	return convScratch(a.Out[0].Len() * a.In[1].Dims[1] * a.In[1].Dims[2] * a.In[1].Dims[3])
+}
+
+// convGradWorkspace asks for room for the weight w beside it.
+func convGradWorkspace(a *kernels.Args, w *kernels.View) int64 {
+	if a.Out[0].DType.Size() != 4 || bodiesInC() == nil {
+		return 0
+	}
+	dy := &a.In[0]
+	return packedWeight(w) + convScratch(w.Len()*dy.Dims[0]*dy.Dims[2]*dy.Dims[3])
+}
+
+func convGradInputWorkspace(a *kernels.Args) int64  { return convGradWorkspace(a, &a.In[1]) }
+func convGradWeightWorkspace(a *kernels.Args) int64 { return convGradWorkspace(a, &a.Out[0]) }

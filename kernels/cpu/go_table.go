@@ -59,9 +59,9 @@ func goTable() *kernels.Table {
 		add(id, bodies{f32: argBest(id), f64: argBest(id), i64: argBest(id)})
 	}
 	add(kernels.MatMul, bodies{f32: matMul[float32], f64: matMul[float64], workspace: matMulWorkspace})
-	add(kernels.Conv, bodies{f32: conv[float32], f64: conv[float64]})
-	add(kernels.ConvGradInput, bodies{f32: convGradInput[float32], f64: convGradInput[float64]})
-	add(kernels.ConvGradWeight, bodies{f32: convGradWeight[float32], f64: convGradWeight[float64]})
+	add(kernels.Conv, bodies{f32: conv[float32], f64: conv[float64], workspace: convWorkspace})
+	add(kernels.ConvGradInput, bodies{f32: convGradInput[float32], f64: convGradInput[float64], workspace: convGradInputWorkspace})
+	add(kernels.ConvGradWeight, bodies{f32: convGradWeight[float32], f64: convGradWeight[float64], workspace: convGradWeightWorkspace})
 	add(kernels.MaxPool, bodies{f32: maxPool[float32], f64: maxPool[float64]})
 	add(kernels.MaxPoolGrad, bodies{f32: maxPoolGrad[float32], f64: maxPoolGrad[float64]})
 	add(kernels.AvgPool, bodies{f32: avgPool[float32], f64: avgPool[float64]})

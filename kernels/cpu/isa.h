@@ -17,9 +17,15 @@
 #include "gemm.h"
 #include "attention.h"
 #include "attention_grad.h"
+#include "conv.h"
+#include "conv_depthwise.h"
 
 const struct isa INSTANCE = {
 	.gemm = gemm_block,
+	.conv = conv_block,
+	.conv_weight = conv_weight,
+	.depthwise = depthwise,
+	.depthwise_weight = depthwise_weight,
 	.unary = {
 		[AFFINE] = unary_affine, [EXP] = unary_exp, [LOG] = unary_log, [SQRT] = unary_sqrt, [RELU] = unary_relu,
 		[NEG] = unary_neg, [ABS] = unary_abs, [SIGN] = unary_sign, [FLOOR] = unary_floor, [CEIL] = unary_ceil,

@@ -5,7 +5,7 @@
 //	  vec.h      the vector vocabulary that they are written in
 //	  vmath_*.h  functions of vectors, activation.h those of neural networks
 //	  elementwise.h reduce.h loss.h optim.h gemm_tile.h gemm.h
-//	  attention.h attention_grad.h
+//	  attention.h attention_grad.h conv.h conv_depthwise.h
 //	dispatch.c which instance this processor can run
 //	entry.c    the calls from Go: cut the work into pieces
 //	pool.c     the threads that the pieces are shared out over
@@ -100,7 +100,41 @@ struct attention {
 	float *packed; // work space of the forward op: keys and values
 };
 
+// conv is a convolution of planes as a product C [m,n] = A [m,k] x B [k,n] for
+// each group: g has m, k, a (rows ars apart) and bias. Column (image, i, j) of the
+// grid [images, gh, gw] meets, by row (channel, y, x) of B, pixel i*sh+dh0+y*ddh,
+// j*sw+dw0+x*ddw of src, which is 0 outside of [h,w]; columns of src lie side by
+// side. C goes to dst. For the weight's gradient dst is dy, and the result k x m.
+struct conv {
+	struct gemm g;
+	const float *src;
+	float *dst;
+	int64_t groups, images, h, w, gh, gw;
+	int64_t nkh, nkw, dh0, ddh, dw0, ddw, sh, sw;
+	int64_t src_image, src_channel, src_row, dst_image, dst_channel, dst_row, dst_step;
+	int64_t a_group, src_group, dst_group; // from group to group
+};
+
+static inline int64_t tarn_absolute(int64_t x) { return x < 0 ? -x : x; }
+
+// tarn_line_length is how many floats a row of the grid needs of a line, where a
+// group has one channel, and tarn_rows_in_band how many rows of it are done at a
+// time; below 1 the work space is too small. See conv_depthwise.h.
+static inline int64_t tarn_line_length(const struct conv *v) { return v->gw + (v->nkw - 1) * tarn_absolute(v->ddw) / v->sw + 1 + 16; }
+
+static inline int64_t tarn_rows_in_band(const struct conv *v) {
+	int64_t lines = (SCRATCH / 4 - 4 * v->nkh * v->nkw) / (tarn_line_length(v) * v->sw) - (v->nkh - 1) * tarn_absolute(v->ddh);
+	return lines < 1 ? 0 : (lines - 1) / v->sh + 1;
+}
+
 struct isa {
+	// Columns [j0,j1) of one group, rows [i0,i1) of one group's weight gradient,
+	// planes [u0,u1) and groups [c0,c1) where a group has one channel. Each has
+	// SCRATCH bytes.
+	void (*conv)(const struct conv *v, int64_t j0, int64_t j1, float *scratch);
+	void (*conv_weight)(const struct conv *v, int64_t i0, int64_t i1, float *sums, float *dw, float *scratch);
+	void (*depthwise)(const struct conv *v, int64_t u0, int64_t u1, float *scratch);
+	void (*depthwise_weight)(const struct conv *v, int64_t c0, int64_t c1, float *dw, float *scratch);
 	// gemm makes the block [i0,i1) x [j0,j1) of C with SCRATCH bytes at scratch.
 	void (*gemm)(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, float *scratch);
 	// Runs of n elements; out may be x or y. A step is 1, or 0 for a scalar

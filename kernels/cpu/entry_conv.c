@@ -1,0 +1,122 @@
+// entry_conv.c: convolutions from Go, cut into pieces.
+#include "dispatch.h"
+#include "pool.h"
+
+#define FLOATS(address) ((float *)(address))
+
+// job is a conv whose groups are cut into parts each, columns or rows, or whose
+// planes are.
+struct job {
+	const struct conv *v;
+	int64_t parts, units, unit;
+	float *out, *sums;
+	uintptr_t scratch;
+};
+
+static float *scratch_of(const struct job *j, int worker) { return FLOATS(j->scratch + (uintptr_t)worker * SCRATCH); }
+
+static int64_t cut(int64_t i, const struct job *j) { return i == j->parts ? j->units : i * j->units / j->parts / j->unit * j->unit; }
+
+static struct conv group_of(const struct conv *v, int64_t group) {
+	struct conv g = *v;
+	g.g.a += group * v->a_group;
+	g.src += group * v->src_group;
+	g.dst += group * v->dst_group;
+	if (v->g.bias) g.g.bias += group * v->g.m * v->g.biasrs;
+	return g;
+}
+
+static void conv_piece(const void *job, int64_t i, int worker) {
+	const struct job *j = job;
+	struct conv g = group_of(j->v, i / j->parts);
+	tarn_isa->conv(&g, cut(i % j->parts, j), cut(i % j->parts + 1, j), scratch_of(j, worker));
+}
+
+static void depthwise_piece(const void *job, int64_t i, int worker) {
+	const struct job *j = job;
+	tarn_isa->depthwise(j->v, cut(i, j), cut(i + 1, j), scratch_of(j, worker));
+}
+
+// parts_of returns into how many parts of at least some FLOP work is cut.
+static int64_t parts_of(double flop, int64_t units, int64_t unit, int64_t pieces, int threads) {
+	int64_t most = (int64_t)(flop / (1 << 20)), parts = (4 * threads + pieces - 1) / pieces;
+	if (threads <= 1) return 1;
+	if (parts > most) parts = most;
+	if (parts > units / unit) parts = units / unit;
+	return parts < 1 ? 1 : parts;
+}
+
+static double flop_of(const struct conv *v) { return 2.0 * v->g.m * v->g.k * v->images * v->gh * v->gw; }
+
+enum { COLUMNS_UNIT = 96, ROWS_UNIT = 24 }; // multiples of the tiles of all instances
+
+// is_depthwise reports whether groups have one channel on both sides, and few
+// enough rows and columns at a time fit the work space.
+static int is_depthwise(const struct conv *v) {
+	return v->g.m == 1 && v->g.k == v->nkh * v->nkw && v->g.k > 0 && v->groups > 1 && tarn_rows_in_band(v) > 0;
+}
+
+void tarn_conv(const struct conv *given, uintptr_t dst, uintptr_t a, uintptr_t src, uintptr_t bias, uintptr_t scratch, int threads) {
+	struct conv copy = *given, *v = &copy; // Go must not find addresses in its own
+	v->dst = FLOATS(dst), v->g.a = FLOATS(a), v->src = FLOATS(src), v->g.bias = FLOATS(bias);
+	struct job j = {.v = v, .scratch = scratch};
+	if (is_depthwise(v)) {
+		j.units = v->images * v->groups, j.unit = 1;
+		j.parts = parts_of(4 * flop_of(v) * v->groups, j.units, 1, 1, threads);
+		tarn_share(depthwise_piece, &j, j.parts, threads);
+		return;
+	}
+	j.units = v->images * v->gh * v->gw, j.unit = COLUMNS_UNIT;
+	j.parts = parts_of(flop_of(v), j.units, j.unit, v->groups, threads);
+	tarn_share(conv_piece, &j, j.parts * v->groups, threads);
+}
+
+static void weight_piece(const void *job, int64_t i, int worker) {
+	const struct job *j = job;
+	struct conv g = group_of(j->v, i / j->parts);
+	int64_t size = i / j->parts * g.g.m * g.g.k;
+	tarn_isa->conv_weight(&g, cut(i % j->parts, j), cut(i % j->parts + 1, j), j->sums + size, j->out + size, scratch_of(j, worker));
+}
+
+static void depthwise_weight_piece(const void *job, int64_t i, int worker) {
+	const struct job *j = job;
+	tarn_isa->depthwise_weight(j->v, cut(i, j), cut(i + 1, j), j->out, scratch_of(j, worker));
+}
+
+void tarn_conv_weight(const struct conv *given, uintptr_t dw, uintptr_t dy, uintptr_t src, uintptr_t sums, uintptr_t scratch, int threads) {
+	struct conv copy = *given, *v = &copy;
+	v->dst = FLOATS(dy), v->src = FLOATS(src), v->g.bias = NULL, v->g.a = NULL;
+	struct job j = {.v = v, .out = FLOATS(dw), .sums = FLOATS(sums), .scratch = scratch};
+	int depthwise = is_depthwise(v);
+	j.unit = depthwise ? 1 : ROWS_UNIT;
+	j.units = depthwise ? v->groups : v->g.k;
+	j.parts = parts_of(flop_of(v) * (depthwise ? 4 * v->groups : 1), j.units, j.unit, depthwise ? 1 : v->groups, threads);
+	if (depthwise) tarn_share(depthwise_weight_piece, &j, j.parts, threads);
+	else tarn_share(weight_piece, &j, j.parts * v->groups, threads);
+}
+
+// turning is a tarn_conv_turn, a row of out a piece.
+struct turning {
+	float *out;
+	const float *w;
+	int64_t outputs, channels, kh, kw, k0, kstep, l0, lstep, nkh, nkw;
+};
+
+static void turn_piece(const void *job, int64_t i, int worker) {
+	const struct turning *t = job;
+	int64_t group = i / t->channels, c = i % t->channels;
+	float *to = t->out + i * t->outputs * t->nkh * t->nkw;
+	(void)worker;
+	for (int64_t o = 0; o < t->outputs; o++) {
+		const float *w = t->w + ((group * t->outputs + o) * t->channels + c) * t->kh * t->kw;
+		for (int64_t k = 0; k < t->nkh; k++)
+			for (int64_t l = 0; l < t->nkw; l++) *to++ = w[(t->k0 + k * t->kstep) * t->kw + t->l0 + l * t->lstep];
+	}
+}
+
+void tarn_conv_turn(uintptr_t out, uintptr_t w, int64_t groups, int64_t outputs, int64_t channels, int64_t kh, int64_t kw,
+                    int64_t k0, int64_t kstep, int64_t nkh, int64_t l0, int64_t lstep, int64_t nkw, int threads) {
+	struct turning t = {FLOATS(out), FLOATS(w), outputs, channels, kh, kw, k0, kstep, l0, lstep, nkh, nkw};
+	if (outputs * channels * groups * nkh * nkw < 1 << 15) threads = 1;
+	tarn_share(turn_piece, &t, groups * channels, threads);
+}
