@@ -23,6 +23,16 @@ var (
 	stdDef              = &opDef{name: "Std"}
 	logSumExpDef        = &opDef{name: "LogSumExp"}
 	normDef             = &opDef{name: "Norm"}
+	prodDef             = &opDef{name: "Prod"}
+	cumSumDef           = &opDef{name: "CumSum"}
+	cumProdDef          = &opDef{name: "CumProd"}
+	cumProdGradDef      = &opDef{name: "CumProd backward"}
+	sortDef             = &opDef{name: "Sort"}
+	argSortDef          = &opDef{name: "ArgSort"}
+	topKDef             = &opDef{name: "TopK"}
+	maxAtDef            = &opDef{name: "MaxWithIndices"}
+	minAtDef            = &opDef{name: "MinWithIndices"}
+	sortGradDef         = &opDef{name: "Sort backward"}
 	sizeDef             = &opDef{name: "Norm's sizes"}
 	matMulDef           = &opDef{name: "MatMul"}
 	linearDef           = &opDef{name: "Linear"}
@@ -108,6 +118,12 @@ func init() {
 	logSumExpDef.backward = logSumExpBackward
 	normDef.backward = normBackward
 	sizeDef.backward = sizeBackward
+	prodDef.backward = prodBackward
+	cumSumDef.backward = cumSumBackward
+	cumProdDef.backward = cumProdBackward
+	for _, def := range []*opDef{sortDef, topKDef, maxAtDef, minAtDef} {
+		def.backward = chosenBackward
+	}
 	matMulDef.backward = matMulBackward
 	linearDef.backward = matMulBackward
 	crossEntropyDef.backward = crossEntropyBackward

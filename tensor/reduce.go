@@ -73,6 +73,8 @@ func reduce(def *opDef, id kernels.ID, t *Tensor, keep bool, dims []int) *Tensor
 		case kernels.Max, kernels.Min, kernels.LogSumExp:
 			n.save(0, t)
 			n.save(resultSlot, c.out)
+		case kernels.Prod:
+			n.save(0, t)
 		}
 	})
 }
@@ -115,8 +117,10 @@ func reducedDims(v *kernels.View, dims []int) (kept kernels.View, count int64, e
 	kept.Rank, kept.Dims, count = v.Rank, v.Dims, 1
 	mark := func(d int) {
 		kept.Strides[d] = 1
-		count *= v.Dims[d]
-		kept.Dims[d] = 1
+		if v.Rank > 0 {
+			count *= v.Dims[d]
+			kept.Dims[d] = 1
+		}
 	}
 	if len(dims) == 0 {
 		for d := range int(v.Rank) {
@@ -124,7 +128,7 @@ func reducedDims(v *kernels.View, dims []int) (kept kernels.View, count int64, e
 		}
 	}
 	for _, dim := range dims {
-		d, err := axis(dim, v.Rank)
+		d, err := axis(dim, max(v.Rank, 1)) // a scalar has a dim 0 to name, as in PyTorch
 		if err != nil {
 			return kept, 0, err
 		}
@@ -168,7 +172,7 @@ func sumBackward(g *gradients) error {
 // unsqueezed returns v, whose elements are those of full, with full's dims.
 func unsqueezed(v kernels.View, full *kernels.View) kernels.View {
 	w := *full
-	w.Ptr = v.Ptr
+	w.Ptr, w.DType = v.Ptr, v.DType
 	next := 0
 	for d := range int(full.Rank) {
 		w.Strides[d] = 0
@@ -212,8 +216,8 @@ func argBest(def *opDef, id kernels.ID, t *Tensor, dim int) *Tensor {
 	if c.err != nil {
 		return c.finish(nil)
 	}
-	d, _ := axis(dim, t.view.Rank)
-	c.run(id, kernels.Attr{Axis: d})
+	d, _ := axis(dim, max(t.view.Rank, 1))
+	c.runAlong(id, d)
 	return c.finishReduction(false, &kept, func(*node) {})
 }
 
