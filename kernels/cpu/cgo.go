@@ -157,6 +157,9 @@ var cBodies = fast{
 	loss:     lossInC,
 	lossGrad: lossGradInC,
 	matMul:   matMulInC,
+	softmax:  softmaxInC,
+	norm:     normInC,
+	normGrad: normGradInC,
 
 	attention:     attentionInC,
 	attentionWork: attentionWorkInC,

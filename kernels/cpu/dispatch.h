@@ -49,3 +49,13 @@ void tarn_conv_weight(const struct conv *v, uintptr_t dw, uintptr_t dy, uintptr_
 // k0+kstep and so on.
 void tarn_conv_turn(uintptr_t out, uintptr_t w, int64_t groups, int64_t outputs, int64_t channels, int64_t kh, int64_t kw,
                     int64_t k0, int64_t kstep, int64_t nkh, int64_t l0, int64_t lstep, int64_t nkw, int threads);
+
+// A softmax, or with b its gradient.
+void tarn_softmax(struct lines *l, uintptr_t out, uintptr_t a, uintptr_t b, int threads);
+
+// A normalisation; at has the addresses of y, x, w, b, mean, rstd and dy. The
+// gradient cuts the rows into pieces, each with room for 2*per*channels doubles,
+// and behind those of all as many floats, at parts; without parts it makes dx
+// alone.
+void tarn_norm(struct norm *h, const uintptr_t at[7], int threads);
+void tarn_norm_grad(struct norm *h, const uintptr_t at[7], int64_t pieces, uintptr_t parts, uintptr_t dw, uintptr_t db, int threads);

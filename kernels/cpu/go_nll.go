@@ -67,7 +67,13 @@ func nllGradRows[T float](a *kernels.Args, lo, hi int64) {
 	for i := lo; i < hi; i++ {
 		row, k := matrixRow(out, i), class(&a.In[1], i)
 		d := -element1[T](&a.In[0], i)
+		if s == 0 && step == sizeOf[T]() {
+			clear(dense[T](row, columns))
+		}
 		for j := range columns {
+			if s == 0 && step == sizeOf[T]() {
+				break
+			}
 			g := 0.0
 			if s != 0 && k != a.Attr.Loss.Ignore {
 				g = d * s / float64(columns) * factor[T](w, j)

@@ -102,6 +102,56 @@ func (g *groups) statistic(v *kernels.View, i int64) uintptr {
 	return v.Ptr + uintptr((i/g.per*v.Strides[0]+i%g.per*v.Strides[1])*v.DType.Size())
 }
 
+// between returns the elements between the beginnings of groups of v.
+func (g *groups) between(v *kernels.View) int64 {
+	if g.per > 1 {
+		return g.n
+	}
+	if v.Dims[0] <= 1 {
+		return 0
+	}
+	return v.Strides[0]
+}
+
+// dense reports whether the elements of each group of v lie side by side, and
+// groups one step apart.
+func (g *groups) dense(v *kernels.View) bool {
+	if g.size > 1 && v.Strides[2] != 1 || g.channels*g.per > 1 && v.Strides[1] != g.size {
+		return false
+	}
+	return g.per == 1 || v.Dims[0] <= 1 || v.Strides[0] == g.per*g.n
+}
+
+// vectors reports whether the elements of all views of rank 1 lie side by side.
+func vectors(views []kernels.View) bool {
+	for i := range views {
+		if views[i].Strides[0] != 1 && views[i].Dims[0] > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// listed reports whether statistics lie side by side in the order of the groups.
+func (g *groups) listed(views []kernels.View) bool {
+	for i := range views {
+		if !views[i].Contiguous() {
+			return false
+		}
+	}
+	return true
+}
+
+// fastGrad reports whether C can do the gradient of a.
+func (g *groups) fastGrad(a *kernels.Args) bool {
+	last := 3
+	if g.centred {
+		last = 4
+	}
+	return g.n > 0 && g.dense(&a.Out[0]) && g.dense(&a.In[0]) && g.dense(&a.In[1]) && vectors(a.Out[1:]) &&
+		g.listed(a.In[2:last]) && vectors(a.In[last:])
+}
+
 // buffers are rows of float64 for who works on one group after the other.
 var buffers = sync.Pool{New: func() any { return new([]float64) }}
 
@@ -118,6 +168,10 @@ func borrow(n int64) *[]float64 {
 func layerNorm[T float](id kernels.ID) func(a *kernels.Args) error {
 	return func(a *kernels.Args) error {
 		g := groupsOf(id, a, &a.In[0])
+		if c := inC[T](g.n * g.rows); c != nil && g.dense(&a.Out[0]) && g.dense(&a.In[0]) && g.n > 0 && vectors(a.In[1:]) && g.listed(a.Out[1:]) {
+			c.norm(&g, a)
+			return nil
+		}
 		parallel(g.rows, max(serialBelow/4/max(g.n, 1), 1), func(lo, hi int64) { normalise[T](&g, a, lo, hi) })
 		return nil
 	}
@@ -209,17 +263,20 @@ func (m *moments) result(count float64) (mean, variance float64) {
 // cut, each with sums of its own for dw and db. They are part of the order of
 // those sums and so independent of the number of threads.
 const (
-	pieceRows  = 16
+	pieceRows  = 32
 	mostPieces = 32
 )
 
 func (g *groups) pieces() int64 { return min(max(g.rows/pieceRows, 1), mostPieces) }
 
-// layerNormGradWorkspace asks for those sums, in float64.
+// layerNormGradWorkspace asks for those sums, in float64, and as many in float32.
 func layerNormGradWorkspace(id kernels.ID) func(a *kernels.Args) int64 {
 	return func(a *kernels.Args) int64 {
 		g := groupsOf(id, a, &a.In[1])
-		return g.pieces() * int64(len(a.Out)-1) * g.per * g.channels * 8
+		if len(a.Out) == 1 {
+			return 0
+		}
+		return g.pieces() * 2 * g.per * g.channels * (8 + 4)
 	}
 }
 
@@ -228,6 +285,10 @@ func layerNormGrad[T float](id kernels.ID) func(a *kernels.Args) error {
 	return func(a *kernels.Args) error {
 		g := groupsOf(id, a, &a.In[1])
 		pieces, width := g.pieces(), g.per*g.channels
+		if c := inC[T](g.n * g.rows); c != nil && g.fastGrad(a) {
+			c.normGrad(&g, a, pieces)
+			return nil
+		}
 		sums := int64(len(a.Out) - 1)
 		var parts []float64
 		if sums*width > 0 {

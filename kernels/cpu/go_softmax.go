@@ -32,10 +32,25 @@ func linesOf(id kernels.ID, a *kernels.Args) lines {
 	return l
 }
 
+// inC returns c if its bodies can do l: elements side by side, and lines one
+// step apart.
+func (l *lines) inC(c *fast) *fast {
+	for k := range l.operands {
+		if l.gaps[k] != 4 || l.rank != 1 {
+			return nil
+		}
+	}
+	return c
+}
+
 // alongAxis returns the body of a softmax or its gradient.
 func alongAxis[T float](id kernels.ID) func(a *kernels.Args) error {
 	return func(a *kernels.Args) error {
 		l := linesOf(id, a)
+		if c := l.inC(inC[T](l.len * l.total)); c != nil {
+			c.softmax(&l)
+			return nil
+		}
 		grain := max(serialBelow/8/l.len, 1)
 		if chunks(l.total, grain) == 1 {
 			softmaxLines[T](&l, 0, l.total)

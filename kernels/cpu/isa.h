@@ -12,6 +12,8 @@
 #include "elementwise.h"
 #include "reduce.h"
 #include "loss.h"
+#include "softmax.h"
+#include "norm.h"
 #include "optim.h"
 #include "gemm_tile.h"
 #include "gemm.h"
@@ -54,6 +56,11 @@ const struct isa INSTANCE = {
 	.attention_pack = attention_pack,
 	.attention = attention_block,
 	.attention_grad = attention_grad_head,
+	.softmax = softmax_rows,
+	.softmax_grad = softmax_grad_rows,
+	.norm = norm_rows,
+	.norm_grad = norm_grad_rows,
+	.join_columns = join_columns,
 	.sgd = sgd_run,
 	.adamw = adamw_run,
 };

@@ -4,7 +4,7 @@
 //	  isa.h      the list of the headers below
 //	  vec.h      the vector vocabulary that they are written in
 //	  vmath_*.h  functions of vectors, activation.h those of neural networks
-//	  elementwise.h reduce.h loss.h optim.h gemm_tile.h gemm.h
+//	  elementwise.h reduce.h loss.h softmax.h norm.h optim.h gemm_tile.h gemm.h
 //	  attention.h attention_grad.h conv.h conv_depthwise.h
 //	dispatch.c which instance this processor can run
 //	entry.c    the calls from Go: cut the work into pieces
@@ -126,6 +126,27 @@ static inline int64_t tarn_rows_in_band(const struct conv *v) {
 	int64_t lines = (SCRATCH / 4 - 4 * v->nkh * v->nkw) / (tarn_line_length(v) * v->sw) - (v->nkh - 1) * tarn_absolute(v->ddh);
 	return lines < 1 ? 0 : (lines - 1) / v->sh + 1;
 }
+// lines are rows of n elements side by side of a softmax, out [rows,n] from a, or
+// of its gradient, from a, dy, and b, the softmax.
+struct lines {
+	int64_t rows, n;
+	float *out;
+	const float *a, *b;
+	int64_t ldout, lda, ldb;
+	int32_t log;
+};
+
+// norm is a normalisation of groups, rows of channels*size elements side by
+// side, or its gradient, where y is dx. Row i has the channels from
+// (i%per)*channels on.
+struct norm {
+	int64_t rows, per, channels, size;
+	float *y;
+	const float *x, *dy, *w, *b; // w and b NULL: none
+	float *mean, *rstd;          // one a row; mean NULL: none is taken off
+	int64_t ldy, ldx, lddy;
+	double eps;
+};
 
 struct isa {
 	// Columns [j0,j1) of one group, rows [i0,i1) of one group's weight gradient,
@@ -158,6 +179,13 @@ struct isa {
 	void (*attention_pack)(const struct attention *a, int64_t piece);
 	void (*attention)(const struct attention *a, int64_t piece, float *scratch);
 	void (*attention_grad)(const struct attention *a, int64_t piece, float *scratch);
+	// Rows [i0,i1) of a softmax or of a normalisation. norm_grad leaves the sums
+	// for dw and db, of per*channels each, in parts; acc has as many floats.
+	void (*softmax)(const struct lines *l, int64_t i0, int64_t i1);
+	void (*softmax_grad)(const struct lines *l, int64_t i0, int64_t i1);
+	void (*norm)(const struct norm *h, int64_t i0, int64_t i1);
+	void (*norm_grad)(const struct norm *h, int64_t i0, int64_t i1, float *acc, double *parts);
+	void (*join_columns)(float *out, const double *parts, int64_t ld, int64_t rows, int64_t n);
 	void (*sgd)(const struct sgd *h, float *p, float *m, const float *g, int64_t n); // m NULL: no momentum
 	void (*adamw)(const struct adamw *h, float *p, float *m, float *v, const float *g, int64_t n);
 };

@@ -64,6 +64,16 @@ FN vf largest_lane(vf m) {
 BODY float max_run(const float *x, int64_t n) {
 	vf m = all(x[0]);
 	int64_t i = 0;
+	if (n >= 8 * VL) { // four chains, which do not wait for each other
+		vf m1 = m, m2 = m, m3 = m;
+		for (; i + 4 * VL <= n; i += 4 * VL) {
+			m = larger_or_nan(m, load(x + i));
+			m1 = larger_or_nan(m1, load(x + i + VL));
+			m2 = larger_or_nan(m2, load(x + i + 2 * VL));
+			m3 = larger_or_nan(m3, load(x + i + 3 * VL));
+		}
+		m = larger_or_nan(larger_or_nan(m, m1), larger_or_nan(m2, m3));
+	}
 	for (; i + VL <= n; i += VL) m = larger_or_nan(m, load(x + i));
 	if (i < n) m = larger_or_nan(m, choose(first_mask(n - i), load_first(x + i, n - i), m));
 	return largest_lane(m)[0];

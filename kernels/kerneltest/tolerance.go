@@ -92,7 +92,7 @@ var tolerances = [kernels.NumOps]tolerance{
 	// Statistics by blocked sums, then a handful of roundings.
 	kernels.LayerNorm: {eps: 12, root64: 1}, kernels.RMSNorm: {eps: 12, root64: 1}, kernels.GroupNorm: {eps: 12, root64: 1},
 	kernels.BatchNorm: {eps: 12, root64: 1}, kernels.BatchNormInfer: {eps: 8, root64: 1},
-	kernels.LayerNormGrad: {eps: 16, root64: 1}, kernels.RMSNormGrad: {eps: 16, root64: 1}, kernels.GroupNormGrad: {eps: 16, root64: 1}, kernels.BatchNormGrad: {eps: 16, root64: 1},
+	kernels.LayerNormGrad: {eps: 16, root64: 2}, kernels.RMSNormGrad: {eps: 16, root64: 2}, kernels.GroupNormGrad: {eps: 16, root64: 2}, kernels.BatchNormGrad: {eps: 16, root64: 2},
 	kernels.NLL: {eps: 8, root64: 1}, kernels.NLLGrad: {eps: 4, root64: 1},
 	// A handful of roundings per element, factors rounded to the dtype.
 	kernels.SGDStep:   {eps: 8},
