@@ -46,6 +46,7 @@ type answer struct {
 var ops = map[string]func(s *tensor.Scope, r *request) (call func() error, err error){
 	"attention": attention,
 	"conv":      conv,
+	"norms":     norms,
 	"pool":      pool,
 }
 
