@@ -48,11 +48,6 @@ func (c *convolution) isPointwise() bool {
 	return c.w.Dims[2] == 1 && c.w.Dims[3] == 1 && c.attr.Stride == [2]int{1, 1} && c.attr.Padding == [2]int{}
 }
 
-// whole reports whether the rows of a plane of v lie one behind the other.
-func whole(v *kernels.View) bool {
-	return (v.Dims[3] == 1 || v.Strides[3] == 1) && (v.Dims[2] == 1 || v.Strides[2] == v.Dims[3])
-}
-
 // convScratch is the work space of the threads that a convolution of so many
 // multiplications is for.
 func convScratch(work int64) int64 {

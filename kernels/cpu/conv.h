@@ -94,6 +94,11 @@ BODY void patches(float *to, int64_t ld, const struct conv *v, int64_t p, int64_
 	int64_t taps = v->nkh * v->nkw, y = p % taps / v->nkw, x = p % v->nkw;
 	const float *channel = v->src + p / taps * v->src_channel;
 	for (; k > 0; k--, to += ld) {
+		if (taps == 1) { // rows are pages apart, where no hardware follows
+			const float *ahead = channel + r->image * v->src_image + r->i * v->sh * v->src_row + r->j * v->sw + 4 * v->src_channel;
+			__builtin_prefetch(ahead);
+			__builtin_prefetch(ahead + 16);
+		}
 		patch_row(to, v, channel, v->dh0 + y * v->ddh, v->dw0 + x * v->ddw, r, runs);
 		if (++x < v->nkw) continue;
 		x = 0;

@@ -52,14 +52,20 @@ BODY void depthwise(const struct conv *v, int64_t u0, int64_t u1, float *memory)
 			int64_t i1 = below(i0 + most, v->gh);
 			struct band b = make_band(v, plane, i0, i1, memory);
 			for (int64_t i = i0; i < i1; i++)
-				for (int64_t j = 0; j < v->gw; j += VL) {
+				for (int64_t j = 0; j < v->gw; j += NR) {
 					const float *x = line_of(&b, v, i, i0) + j;
-					vf sum = bias;
-					for (int64_t t = 0; t < taps; t++) sum = fma_scalar(sum, w + t, load(x + at[t]));
-					float *to = dst + i * v->dst_row + j * v->dst_step;
-					int64_t left = below(v->gw - j, VL);
-					if (v->dst_step == 1) store_first(to, sum, left);
-					else for (int64_t q = 0; q < left; q++) to[q * v->dst_step] = sum[q];
+					vf sum[NV] = {bias, bias};
+					for (int64_t t = 0; t < taps; t++)
+						UNROLLED for (int q = 0; q < NV; q++) sum[q] = fma_scalar(sum[q], w + t, load(x + at[t] + q * VL));
+					UNROLLED for (int q = 0; q < NV; q++) {
+						float *to = dst + i * v->dst_row + (j + q * VL) * v->dst_step;
+						int64_t left = below(v->gw - j - q * VL, VL);
+						if (v->dst_step == 1) {
+							if (left > 0) store_first(to, sum[q], left);
+						} else {
+							for (int64_t e = 0; e < left; e++) to[e * v->dst_step] = sum[q][e];
+						}
+					}
 				}
 		}
 	}
@@ -87,8 +93,10 @@ BODY void depthwise_weight(const struct conv *v, int64_t c0, int64_t c1, float *
 						const float *x[LANES_OF_TAPS];
 						UNROLLED for (int q = 0; q < LANES_OF_TAPS; q++) x[q] = line_of(&b, v, i, i0) + at[below(t + q, taps - 1)];
 						for (int64_t j = 0; j < v->gw; j += VL) {
-							vf d = load_first(dy + i * v->dst_row + j, below(v->gw - j, VL));
-							UNROLLED for (int q = 0; q < LANES_OF_TAPS; q++) sum[q] += d * load(x[q] + j);
+							// What lies beyond the row may be infinite.
+							int64_t left = below(v->gw - j, VL);
+							vf d = left == VL ? load(dy + i * v->dst_row + j) : load_first(dy + i * v->dst_row + j, left);
+							UNROLLED for (int q = 0; q < LANES_OF_TAPS; q++) sum[q] += d * (left == VL ? load(x[q] + j) : load_first(x[q] + j, left));
 						}
 					}
 					for (int64_t q = 0; q < LANES_OF_TAPS && t + q < taps; q++)

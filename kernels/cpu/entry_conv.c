@@ -95,28 +95,33 @@ void tarn_conv_weight(const struct conv *given, uintptr_t dw, uintptr_t dy, uint
 	else tarn_share(weight_piece, &j, j.parts * v->groups, threads);
 }
 
-// turning is a tarn_conv_turn, a row of out a piece.
+// turning is a tarn_conv_turn, CHUNK rows of out a piece: the rows of w are read
+// side by side.
 struct turning {
 	float *out;
 	const float *w;
-	int64_t outputs, channels, kh, kw, k0, kstep, l0, lstep, nkh, nkw;
+	int64_t rows, outputs, channels, kh, kw, k0, kstep, l0, lstep, nkh, nkw;
 };
 
-static void turn_piece(const void *job, int64_t i, int worker) {
+enum { CHUNK = 8 };
+
+static void turn_piece(const void *job, int64_t piece, int worker) {
 	const struct turning *t = job;
-	int64_t group = i / t->channels, c = i % t->channels;
-	float *to = t->out + i * t->outputs * t->nkh * t->nkw;
+	int64_t taps = t->nkh * t->nkw, end = (piece + 1) * CHUNK < t->rows ? (piece + 1) * CHUNK : t->rows;
 	(void)worker;
-	for (int64_t o = 0; o < t->outputs; o++) {
-		const float *w = t->w + ((group * t->outputs + o) * t->channels + c) * t->kh * t->kw;
-		for (int64_t k = 0; k < t->nkh; k++)
-			for (int64_t l = 0; l < t->nkw; l++) *to++ = w[(t->k0 + k * t->kstep) * t->kw + t->l0 + l * t->lstep];
-	}
+	for (int64_t o = 0; o < t->outputs; o++)
+		for (int64_t i = piece * CHUNK; i < end; i++) {
+			int64_t group = i / t->channels, c = i % t->channels;
+			const float *w = t->w + ((group * t->outputs + o) * t->channels + c) * t->kh * t->kw + t->k0 * t->kw + t->l0;
+			float *to = t->out + (i * t->outputs + o) * taps;
+			for (int64_t k = 0; k < t->nkh; k++)
+				for (int64_t l = 0; l < t->nkw; l++) *to++ = w[k * t->kstep * t->kw + l * t->lstep];
+		}
 }
 
 void tarn_conv_turn(uintptr_t out, uintptr_t w, int64_t groups, int64_t outputs, int64_t channels, int64_t kh, int64_t kw,
                     int64_t k0, int64_t kstep, int64_t nkh, int64_t l0, int64_t lstep, int64_t nkw, int threads) {
-	struct turning t = {FLOATS(out), FLOATS(w), outputs, channels, kh, kw, k0, kstep, l0, lstep, nkh, nkw};
-	if (outputs * channels * groups * nkh * nkw < 1 << 15) threads = 1;
-	tarn_share(turn_piece, &t, groups * channels, threads);
+	struct turning t = {FLOATS(out), FLOATS(w), groups * channels, outputs, channels, kh, kw, k0, kstep, l0, lstep, nkh, nkw};
+	if (outputs * t.rows * nkh * nkw < 1 << 15) threads = 1;
+	tarn_share(turn_piece, &t, (t.rows + CHUNK - 1) / CHUNK, threads);
 }

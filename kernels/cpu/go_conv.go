@@ -74,9 +74,21 @@ func weight[T float](w *kernels.View, o, c int64, t tap) *T {
 	return at[T](planeAt(w, o, c), t.k*w.Strides[2]+t.l*w.Strides[3], w.DType.Size())
 }
 
+// whole reports whether the rows of a plane of v lie one behind the other.
+func whole(v *kernels.View) bool {
+	return (v.Dims[3] == 1 || v.Strides[3] == 1) && (v.Dims[2] == 1 || v.Strides[2] == v.Dims[3])
+}
+
 // fillPlane sets all elements of plane n, c.
 func fillPlane[T float](v *kernels.View, n, c int64, value T) {
 	size := v.DType.Size()
+	if whole(v) && v.Dims[2]*v.Dims[3] > 0 {
+		all := dense[T](planeAt(v, n, c), v.Dims[2]*v.Dims[3])
+		for i := range all {
+			all[i] = value
+		}
+		return
+	}
 	for i := range v.Dims[2] {
 		row := planeAt(v, n, c) + uintptr(i*v.Strides[2]*size)
 		for j := range v.Dims[3] {

@@ -19,21 +19,6 @@ func window(p *kernels.PoolAttr, d int, i, n int64) span {
 	return s
 }
 
-// divisor returns by how much window i, j of y divides its sum.
-func divisor(p *kernels.PoolAttr, x *kernels.View, index [2]int64) float64 {
-	count := int64(1)
-	for d, i := range index {
-		n, pad := x.Dims[2+d], int64(p.Padding[d])
-		from := i*int64(p.Stride[d]) - pad
-		to := min(from+int64(p.Kernel[d]), n+pad)
-		if !p.CountIncludePad {
-			from, to = max(from, 0), min(to, n)
-		}
-		count *= to - from
-	}
-	return float64(count)
-}
-
 // bin returns the elements of n that bin i of bins has.
 func bin(i, n, bins int64) span { return span{i * n / bins, ceil((i+1)*n, bins), 1} }
 
@@ -94,8 +79,11 @@ func maxPoolGrad[T float](a *kernels.Args) error {
 		from, places, to := planeAt(dy, n, c), planeAt(indices, n, c), planeAt(dx, n, c)
 		for i := range dy.Dims[2] {
 			for j := range dy.Dims[3] {
-				where := *cell[int64](indices, places, i, j)
-				if where >= 0 && where < dx.Dims[2]*dx.Dims[3] {
+				switch where := *cell[int64](indices, places, i, j); {
+				case where < 0 || where >= dx.Dims[2]*dx.Dims[3]: // a window without an element
+				case whole(dx):
+					*at[T](to, where, sizeOf[T]()) += *cell[T](dy, from, i, j)
+				default:
 					*cell[T](dx, to, where/dx.Dims[3], where%dx.Dims[3]) += *cell[T](dy, from, i, j)
 				}
 			}
@@ -104,41 +92,84 @@ func maxPoolGrad[T float](a *kernels.Args) error {
 	return nil
 }
 
-// mean writes to each element of y the sum of its span of x over a divisor.
-func mean[T float](x, y *kernels.View, work int64, spans func(d int, i int64) span, by func(i, j int64) float64) {
-	eachPlane(y, work, func(n, c int64) {
+// spans are the ranges of x that the rows and the columns of y stand for, and by
+// how much each divides: a mean divides by both.
+type spans struct {
+	rows, columns     []span
+	rowsBy, columnsBy []float64
+	work              int64 // of a plane
+}
+
+// windowSpans returns those of an average pooling.
+func windowSpans(p *kernels.PoolAttr, x, y *kernels.View) *spans {
+	along := func(d int) (list []span, by []float64) {
+		n, pad := x.Dims[2+d], int64(p.Padding[d])
+		for i := range y.Dims[2+d] {
+			s := window(p, d, i, n)
+			count := s.to - s.from
+			if from := i*int64(p.Stride[d]) - pad; p.CountIncludePad {
+				count = min(from+int64(p.Kernel[d]), n+pad) - from
+			}
+			list, by = append(list, s), append(by, float64(count))
+		}
+		return list, by
+	}
+	s := &spans{work: y.Dims[2] * y.Dims[3] * int64(p.Kernel[0]) * int64(p.Kernel[1])}
+	s.rows, s.rowsBy = along(0)
+	s.columns, s.columnsBy = along(1)
+	return s
+}
+
+// binSpans returns those of an adaptive pooling.
+func binSpans(x, y *kernels.View) *spans {
+	along := func(d int) (list []span, by []float64) {
+		for i := range y.Dims[2+d] {
+			s := bin(i, x.Dims[2+d], y.Dims[2+d])
+			list, by = append(list, s), append(by, float64(s.to-s.from))
+		}
+		return list, by
+	}
+	s := &spans{work: x.Dims[2]*x.Dims[3] + y.Dims[2]*y.Dims[3]}
+	s.rows, s.rowsBy = along(0)
+	s.columns, s.columnsBy = along(1)
+	return s
+}
+
+// mean writes to each element of y the sum of its span of x over the divisors.
+func mean[T float](x, y *kernels.View, s *spans) {
+	step := x.Strides[3] * sizeOf[T]()
+	eachPlane(y, s.work, func(n, c int64) {
 		from, to := planeAt(x, n, c), planeAt(y, n, c)
-		for i := range y.Dims[2] {
-			rows := spans(0, i)
-			for j := range y.Dims[3] {
-				columns := spans(1, j)
+		for i, rows := range s.rows {
+			for j, columns := range s.columns {
 				sum := 0.0
 				for h := rows.from; h < rows.to; h++ {
+					row := from + uintptr(h*x.Strides[2]*sizeOf[T]())
 					part := T(0)
 					for w := columns.from; w < columns.to; w++ {
-						part += *cell[T](x, from, h, w)
+						part += *at[T](row, w, step)
 					}
 					sum += float64(part)
 				}
-				*cell[T](y, to, i, j) = T(sum / by(i, j))
+				*cell[T](y, to, int64(i), int64(j)) = T(sum / (s.rowsBy[i] * s.columnsBy[j]))
 			}
 		}
 	})
 }
 
-// spread adds each element of dy, over a divisor, to its span of dx.
-func spread[T float](dx, dy *kernels.View, work int64, spans func(d int, i int64) span, by func(i, j int64) float64) {
-	eachPlane(dx, work, func(n, c int64) {
+// spread adds each element of dy, over the divisors, to its span of dx.
+func spread[T float](dx, dy *kernels.View, s *spans) {
+	step := dx.Strides[3] * sizeOf[T]()
+	eachPlane(dx, s.work, func(n, c int64) {
 		fillPlane(dx, n, c, T(0))
 		to, from := planeAt(dx, n, c), planeAt(dy, n, c)
-		for i := range dy.Dims[2] {
-			rows := spans(0, i)
-			for j := range dy.Dims[3] {
-				columns := spans(1, j)
-				share := T(float64(*cell[T](dy, from, i, j)) / by(i, j))
+		for i, rows := range s.rows {
+			for j, columns := range s.columns {
+				share := T(float64(*cell[T](dy, from, int64(i), int64(j))) / (s.rowsBy[i] * s.columnsBy[j]))
 				for h := rows.from; h < rows.to; h++ {
+					row := to + uintptr(h*dx.Strides[2]*sizeOf[T]())
 					for w := columns.from; w < columns.to; w++ {
-						*cell[T](dx, to, h, w) += share
+						*at[T](row, w, step) += share
 					}
 				}
 			}
@@ -148,45 +179,24 @@ func spread[T float](dx, dy *kernels.View, work int64, spans func(d int, i int64
 
 func avgPool[T float](a *kernels.Args) error {
 	x, y := &a.In[0], &a.Out[0]
-	spans, by, work := windows(&a.Attr.Pool, x, y)
-	mean[T](x, y, work, spans, by)
+	mean[T](x, y, windowSpans(&a.Attr.Pool, x, y))
 	return nil
 }
 
 func avgPoolGrad[T float](a *kernels.Args) error {
 	dy, dx := &a.In[0], &a.Out[0]
-	spans, by, work := windows(&a.Attr.Pool, dx, dy)
-	spread[T](dx, dy, work, spans, by)
+	spread[T](dx, dy, windowSpans(&a.Attr.Pool, dx, dy))
 	return nil
-}
-
-// windows returns what mean and spread need for x and y of an average pooling.
-func windows(p *kernels.PoolAttr, x, y *kernels.View) (spans func(d int, i int64) span, by func(i, j int64) float64, work int64) {
-	spans = func(d int, i int64) span { return window(p, d, i, x.Dims[2+d]) }
-	by = func(i, j int64) float64 { return divisor(p, x, [2]int64{i, j}) }
-	return spans, by, y.Dims[2] * y.Dims[3] * int64(p.Kernel[0]) * int64(p.Kernel[1])
-}
-
-// bins is windows for an adaptive pooling.
-func bins(x, y *kernels.View) (spans func(d int, i int64) span, by func(i, j int64) float64, work int64) {
-	spans = func(d int, i int64) span { return bin(i, x.Dims[2+d], y.Dims[2+d]) }
-	by = func(i, j int64) float64 {
-		rows, columns := spans(0, i), spans(1, j)
-		return float64((rows.to - rows.from) * (columns.to - columns.from))
-	}
-	return spans, by, x.Dims[2]*x.Dims[3] + y.Dims[2]*y.Dims[3]
 }
 
 func adaptiveAvgPool[T float](a *kernels.Args) error {
 	x, y := &a.In[0], &a.Out[0]
-	spans, by, work := bins(x, y)
-	mean[T](x, y, work, spans, by)
+	mean[T](x, y, binSpans(x, y))
 	return nil
 }
 
 func adaptiveAvgPoolGrad[T float](a *kernels.Args) error {
 	dy, dx := &a.In[0], &a.Out[0]
-	spans, by, work := bins(dx, dy)
-	spread[T](dx, dy, work, spans, by)
+	spread[T](dx, dy, binSpans(dx, dy))
 	return nil
 }

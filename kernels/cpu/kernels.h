@@ -7,7 +7,7 @@
 //	  elementwise.h reduce.h loss.h softmax.h norm.h optim.h gemm_tile.h gemm.h
 //	  attention.h attention_grad.h conv.h conv_depthwise.h
 //	dispatch.c which instance this processor can run
-//	entry.c    the calls from Go: cut the work into pieces
+//	entry.c    the calls from Go: cut the work into pieces; entry_conv.c convolutions
 //	pool.c     the threads that the pieces are shared out over
 //
 // Go walks over all dims but the last two, which come here as rows; a body sees
@@ -120,7 +120,7 @@ static inline int64_t tarn_absolute(int64_t x) { return x < 0 ? -x : x; }
 // tarn_line_length is how many floats a row of the grid needs of a line, where a
 // group has one channel, and tarn_rows_in_band how many rows of it are done at a
 // time; below 1 the work space is too small. See conv_depthwise.h.
-static inline int64_t tarn_line_length(const struct conv *v) { return v->gw + (v->nkw - 1) * tarn_absolute(v->ddw) / v->sw + 1 + 16; }
+static inline int64_t tarn_line_length(const struct conv *v) { return (v->gw + 31) / 32 * 32 + (v->nkw - 1) * tarn_absolute(v->ddw) / v->sw + 1; }
 
 static inline int64_t tarn_rows_in_band(const struct conv *v) {
 	int64_t lines = (SCRATCH / 4 - 4 * v->nkh * v->nkw) / (tarn_line_length(v) * v->sw) - (v->nkh - 1) * tarn_absolute(v->ddh);
