@@ -39,6 +39,30 @@ func gradCases() []gradCase {
 		{name: "Sqrt", shapes: [][]int{{3, 5}}, f: one(T.Sqrt), draw: positive},
 		{name: "ReLU", shapes: [][]int{{3, 5}}, f: one(T.ReLU), draw: awayFrom0},
 		{name: "Neg", shapes: [][]int{{4}}, f: one(T.Neg)},
+		{name: "Abs", shapes: [][]int{{3, 5}}, f: one(T.Abs), draw: awayFrom0},
+		{name: "Expm1", shapes: [][]int{{3, 5}}, f: one(T.Expm1)},
+		{name: "Log1p", shapes: [][]int{{3, 5}}, f: one(T.Log1p), draw: positive},
+		{name: "Rsqrt", shapes: [][]int{{3, 5}}, f: one(T.Rsqrt), draw: positive},
+		{name: "Reciprocal", shapes: [][]int{{3, 5}}, f: one(T.Reciprocal), draw: positive},
+		{name: "Sin", shapes: [][]int{{3, 5}}, f: one(T.Sin)},
+		{name: "Cos", shapes: [][]int{{3, 5}}, f: one(T.Cos)},
+		{name: "Erf", shapes: [][]int{{3, 5}}, f: one(T.Erf)},
+		{name: "PowScalar", shapes: [][]int{{3, 5}}, f: one(func(a T) T { return a.PowScalar(2.5) }), draw: positive},
+		{name: "PowScalar 0", shapes: [][]int{{3}}, f: one(func(a T) T { return a.PowScalar(0) })},
+		{name: "Tanh", shapes: [][]int{{3, 5}}, f: one(T.Tanh)},
+		{name: "Sigmoid", shapes: [][]int{{3, 5}}, f: one(T.Sigmoid)},
+		{name: "SiLU", shapes: [][]int{{3, 5}}, f: one(T.SiLU)},
+		{name: "GELU", shapes: [][]int{{3, 5}}, f: one(T.GELU)},
+		{name: "GELUTanh", shapes: [][]int{{3, 5}}, f: one(T.GELUTanh)},
+		{name: "LeakyReLU", shapes: [][]int{{3, 5}}, f: one(func(a T) T { return a.LeakyReLU(0.1) }), draw: awayFrom0},
+		{name: "ELU", shapes: [][]int{{3, 5}}, f: one(func(a T) T { return a.ELU(1.5) }), draw: awayFrom0},
+		{name: "Softplus", shapes: [][]int{{3, 5}}, f: one(func(a T) T { return a.Softplus(1.5, 20) })},
+		{name: "Clamp", shapes: [][]int{{3, 5}}, f: one(func(a T) T { return a.Clamp(0, 3) }), draw: awayFrom0},
+		{name: "Round", shapes: [][]int{{3, 5}}, f: one(T.Round), draw: func(r *rand.Rand) float64 { return 1.2 + 0.1*r.Float64() }},
+		{name: "Where", shapes: [][]int{{3, 5}, {5}}, f: two(func(a, b T) T { return tensor.Where(a.Gt(b), a, b) })},
+		{name: "MaskedFill", shapes: [][]int{{3, 5}}, f: one(func(a T) T { return a.MaskedFill(a.Lt(tensor.Scalar(a.Device(), tensor.Float64, 0)), 7).Mul(a) })},
+		{name: "Maximum of equals", shapes: [][]int{{3}}, f: one(func(a T) T { return a.Maximum(a).Mul(a) })},
+		{name: "mixed types", shapes: [][]int{{3}}, f: one(func(a T) T { return a.Mul(tensor.FromSlice(a.Device(), []int32{2, 3, 4})) })},
 		{name: "MulScalar", shapes: [][]int{{4}}, f: one(func(a T) T { return a.MulScalar(-1.5) })},
 		{name: "AddScalar", shapes: [][]int{{4}}, f: one(func(a T) T { return a.AddScalar(2) })},
 		{name: "Sum all", shapes: [][]int{{3, 1, 5}}, f: one(func(a T) T { return a.Sum() })},
@@ -112,7 +136,8 @@ func gradCases() []gradCase {
 			name string
 			f    func(a, b T) T
 			draw func(*rand.Rand) float64
-		}{{"Add", T.Add, nil}, {"Sub", T.Sub, nil}, {"Mul", T.Mul, nil}, {"Div", T.Div, positive}} {
+		}{{"Add", T.Add, nil}, {"Sub", T.Sub, nil}, {"Mul", T.Mul, nil}, {"Div", T.Div, positive}, {"Pow", T.Pow, positive},
+			{"Maximum", T.Maximum, nil}, {"Minimum", T.Minimum, nil}, {"Remainder", T.Remainder, positive}} {
 			cases = append(cases, gradCase{name: fmt.Sprint(op.name, s), shapes: s[:], f: two(op.f), draw: op.draw})
 		}
 	}

@@ -10,7 +10,9 @@ import (
 // nor the home stream of t, and bump the storage's version, so that a backward
 // that needs the old values reports it. They refuse what would make history
 // wrong: a tensor that has history or requires grad, unless it is a NoGrad
-// handle, and an operand whose history the change would lose.
+// handle, and an operand whose history the change would lose. An operand of
+// another type is converted to t's first, unless its kind is above t's: no float
+// goes into an integer.
 
 // AddInPlace adds u, broadcast to t's shape, to t.
 func (t *Tensor) AddInPlace(u *Tensor) error { return t.change("AddInPlace", kernels.Add, u) }
@@ -50,8 +52,10 @@ func (t *Tensor) change(name string, id kernels.ID, u *Tensor) error {
 	case err != nil:
 	case u.RequiresGrad():
 		err = fmt.Errorf("%w: the operand has history that the change would lose; use its NoGrad", ErrInPlace)
-	case id != kernels.Copy && u.view.DType != t.view.DType:
-		err = dtypeError("%v and %v", t.view.DType, u.view.DType)
+	case id != kernels.Copy && kind(u.view.DType) > kind(t.view.DType):
+		err = dtypeError("%v does not go into %v", u.view.DType, t.view.DType)
+	case !id.DTypes().Has(t.view.DType):
+		err = dtypeError("%v of %v", id, t.view.DType)
 	}
 	if err == nil && j.dev != t.dev {
 		err = fmt.Errorf("%w: the tensor and its new value, %s", ErrDevice, two(t.dev, j.dev))
@@ -60,6 +64,12 @@ func (t *Tensor) change(name string, id kernels.ID, u *Tensor) error {
 		if u, err = u.constantOn(j.stream, j.env); err == nil {
 			defer u.Release()
 		}
+	}
+	if err == nil && id != kernels.Copy && u.view.DType != t.view.DType {
+		if u = converted(u.NoGrad(), t.view.DType); u.err == nil {
+			defer u.Release()
+		}
+		err = u.err
 	}
 	if err == nil {
 		err = j.stream.change(id, t, u)

@@ -40,6 +40,7 @@ type node struct {
 // nodeAttr is what an op's backward needs beside tensors.
 type nodeAttr struct {
 	alpha float64
+	beta  float64
 	dim   [2]int
 	start int
 	step  int

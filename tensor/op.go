@@ -13,6 +13,10 @@ type opDef struct {
 	// gradient of its result; nil where the op has no gradient. It may return
 	// early with an error: the engine then drops what was put.
 	backward func(g *gradients) error
+
+	// Of an op of one operand:
+	reads     reading // what of it its backward reads
+	keepsInts bool    // integers stay what they are; else they become float32
 }
 
 // call is one op on its way: join the operands, make the result, launch,

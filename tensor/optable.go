@@ -1,5 +1,7 @@
 package tensor
 
+import "tarn/kernels"
+
 // The ops by name: what errors and the graph call them.
 var (
 	addDef              = &opDef{name: "Add"}
@@ -7,10 +9,10 @@ var (
 	mulDef              = &opDef{name: "Mul"}
 	divDef              = &opDef{name: "Div"}
 	affineDef           = &opDef{name: "Affine"}
-	expDef              = &opDef{name: "Exp"}
-	logDef              = &opDef{name: "Log"}
-	sqrtDef             = &opDef{name: "Sqrt"}
-	reluDef             = &opDef{name: "ReLU"}
+	expDef              = &opDef{name: "Exp", reads: theResult}
+	logDef              = &opDef{name: "Log", reads: theInput}
+	sqrtDef             = &opDef{name: "Sqrt", reads: theResult}
+	reluDef             = &opDef{name: "ReLU", reads: theResult}
 	sumDef              = &opDef{name: "Sum"}
 	meanDef             = &opDef{name: "Mean"}
 	maxDef              = &opDef{name: "Max"}
@@ -66,10 +68,102 @@ var (
 	normGradDef         = &opDef{name: "normalisation's backward"}
 	nllDef              = &opDef{name: "NLL"}
 	nllGradDef          = &opDef{name: "NLL backward"}
-	reluGradDef         = &opDef{name: "ReLU backward"}
 	maxGradDef          = &opDef{name: "Max backward"}
 	crossEntropyGradDef = &opDef{name: "CrossEntropy backward"}
 )
+
+// Elementwise ops.
+var (
+	powDef         = &opDef{name: "Pow"}
+	maximumDef     = &opDef{name: "Maximum"}
+	minimumDef     = &opDef{name: "Minimum"}
+	floorDivideDef = &opDef{name: "FloorDivide"}
+	remainderDef   = &opDef{name: "Remainder"}
+	andDef         = &opDef{name: "And"}
+	orDef          = &opDef{name: "Or"}
+	xorDef         = &opDef{name: "Xor"}
+	eqDef          = &opDef{name: "Eq"}
+	neDef          = &opDef{name: "Ne"}
+	ltDef          = &opDef{name: "Lt"}
+	leDef          = &opDef{name: "Le"}
+	gtDef          = &opDef{name: "Gt"}
+	geDef          = &opDef{name: "Ge"}
+	isNaNDef       = &opDef{name: "IsNaN"}
+	isInfDef       = &opDef{name: "IsInf"}
+	notDef         = &opDef{name: "Not"}
+	whereDef       = &opDef{name: "Where"}
+	maskedFillDef  = &opDef{name: "MaskedFill"}
+	negDef         = &opDef{name: "Neg", keepsInts: true}
+	absDef         = &opDef{name: "Abs", keepsInts: true, reads: theInput}
+	signDef        = &opDef{name: "Sign", keepsInts: true}
+	floorDef       = &opDef{name: "Floor", keepsInts: true}
+	ceilDef        = &opDef{name: "Ceil", keepsInts: true}
+	truncDef       = &opDef{name: "Trunc", keepsInts: true}
+	roundDef       = &opDef{name: "Round", keepsInts: true}
+	clampDef       = &opDef{name: "Clamp", keepsInts: true, reads: theInput}
+	expm1Def       = &opDef{name: "Expm1", reads: theResult}
+	log1pDef       = &opDef{name: "Log1p", reads: theInput}
+	rsqrtDef       = &opDef{name: "Rsqrt", reads: theResult}
+	reciprocalDef  = &opDef{name: "Reciprocal", reads: theResult}
+	sinDef         = &opDef{name: "Sin", reads: theInput}
+	cosDef         = &opDef{name: "Cos", reads: theInput}
+	erfDef         = &opDef{name: "Erf", reads: theInput}
+	powScalarDef   = &opDef{name: "PowScalar", reads: theInput}
+	tanhDef        = &opDef{name: "Tanh", reads: theResult}
+	sigmoidDef     = &opDef{name: "Sigmoid", reads: theResult}
+	siluDef        = &opDef{name: "SiLU", reads: theInput}
+	geluDef        = &opDef{name: "GELU", reads: theInput}
+	geluTanhDef    = &opDef{name: "GELUTanh", reads: theInput}
+	leakyReLUDef   = &opDef{name: "LeakyReLU", reads: theInput}
+	eluDef         = &opDef{name: "ELU", reads: theInput}
+	softplusDef    = &opDef{name: "Softplus", reads: theInput}
+)
+
+// slopeDefs are the gradient ops of activations, by their kernels.
+var slopeDefs = map[kernels.ID]*opDef{
+	kernels.ReLUGrad:      {name: "ReLU backward"},
+	kernels.TanhGrad:      {name: "Tanh backward"},
+	kernels.SigmoidGrad:   {name: "Sigmoid backward"},
+	kernels.SiLUGrad:      {name: "SiLU backward"},
+	kernels.GELUGrad:      {name: "GELU backward"},
+	kernels.GELUTanhGrad:  {name: "GELUTanh backward"},
+	kernels.LeakyReLUGrad: {name: "LeakyReLU backward"},
+	kernels.ELUGrad:       {name: "ELU backward"},
+	kernels.SoftplusGrad:  {name: "Softplus backward"},
+	kernels.ClampGrad:     {name: "Clamp backward"},
+}
+
+func init() {
+	powDef.backward = powBackward
+	maximumDef.backward = choiceBackward((*Tensor).Gt)
+	minimumDef.backward = choiceBackward((*Tensor).Lt)
+	remainderDef.backward = remainderBackward
+	whereDef.backward = whereBackward
+	maskedFillDef.backward = whereBackward
+	negDef.backward = negBackward
+	absDef.backward = absBackward
+	for _, def := range []*opDef{signDef, floorDef, ceilDef, truncDef, roundDef} {
+		def.backward = zeroBackward
+	}
+	expm1Def.backward = expm1Backward
+	log1pDef.backward = log1pBackward
+	rsqrtDef.backward = rsqrtBackward
+	reciprocalDef.backward = reciprocalBackward
+	sinDef.backward = sinBackward
+	cosDef.backward = cosBackward
+	erfDef.backward = erfBackward
+	powScalarDef.backward = powScalarBackward
+	reluDef.backward = slopeBackward(kernels.ReLUGrad)
+	tanhDef.backward = slopeBackward(kernels.TanhGrad)
+	sigmoidDef.backward = slopeBackward(kernels.SigmoidGrad)
+	siluDef.backward = slopeBackward(kernels.SiLUGrad)
+	geluDef.backward = slopeBackward(kernels.GELUGrad)
+	geluTanhDef.backward = slopeBackward(kernels.GELUTanhGrad)
+	leakyReLUDef.backward = slopeBackward(kernels.LeakyReLUGrad)
+	eluDef.backward = slopeBackward(kernels.ELUGrad)
+	softplusDef.backward = slopeBackward(kernels.SoftplusGrad)
+	clampDef.backward = slopeBackward(kernels.ClampGrad)
+}
 
 // Convolutions and poolings.
 var (
@@ -108,7 +202,6 @@ func init() {
 	expDef.backward = expBackward
 	logDef.backward = logBackward
 	sqrtDef.backward = sqrtBackward
-	reluDef.backward = reluBackward
 	sumDef.backward = sumBackward
 	meanDef.backward = sumBackward
 	maxDef.backward = maxBackward
