@@ -1,6 +1,7 @@
-// attention_grad.h: the gradient of attention. A piece is a head of keys and
-// values with all heads of queries that use it: each block of weights is made
-// once, for all three gradients, and no sum is shared between pieces.
+// attention_grad.h: the gradient of attention. A piece is a head of queries: each
+// block of weights is made once, for all three gradients. Where heads share keys
+// and values, each leaves its part of dk and dv, and the parts are added up in
+// order afterwards: no sum is shared between pieces.
 
 enum {
 	SIDE = 128,           // of a block of weights
@@ -64,6 +65,18 @@ FN struct gradient gradient_in(const struct attention *a, float *scratch) {
 	return x;
 }
 
+FN int64_t shares_of(const struct attention *a) { return a->heads / a->groups; }
+
+// parts_of returns where a head leaves its dk and dv, one after the other.
+FN float *parts_of(const struct attention *a, int64_t head) {
+	return a->packed + head * a->keys * (apart(a->width) + apart(a->value_width));
+}
+
+// attention_grad_packed returns the floats of all parts.
+BODY int64_t attention_grad_packed(const struct attention *a) {
+	return shares_of(a) > 1 ? a->batch * a->heads * a->keys * (apart(a->width) + apart(a->value_width)) : 0;
+}
+
 // attention_grad_scratch returns the floats of a piece's scratch.
 BODY int64_t attention_grad_scratch(const struct attention *a) {
 	float nothing;
@@ -107,23 +120,39 @@ FN void block_gradients(const struct attention *a, struct gradient *x, int64_t b
 	multiply_blocks(x->dq + i0 * x->ldk, x->ldk, x->ds, WEIGHTS, ROWS, x->k + j0 * x->ldk, x->ldk, NR, m, width, n, 1);
 }
 
-// attention_grad_head makes head number piece of dk and dv, and the heads of dq
-// that use it, with the scratch that gradient_in takes.
+// put_keys writes dk and dv of a head of keys.
+FN void put_keys(const struct attention *a, int64_t b, int64_t g, const float *dk, const float *dv) {
+	const float one = 1;
+	put_head(head_row(&a->dk, b, g, 0), &a->dk, dk, apart(a->width), a->keys, a->width, &a->scale, 0);
+	put_head(head_row(&a->dv, b, g, 0), &a->dv, dv, apart(a->value_width), a->keys, a->value_width, &one, 0);
+}
+
+// attention_grad_head makes dq of head number piece and dk and dv, or its part of
+// them, with the scratch that gradient_in takes.
 BODY void attention_grad_head(const struct attention *a, int64_t piece, float *scratch) {
 	struct gradient x = gradient_in(a, scratch);
-	int64_t b = piece / a->groups, g = piece % a->groups, share = a->heads / a->groups;
-	const float one = 1;
+	int64_t share = shares_of(a), b = piece / a->heads, h = piece % a->heads, g = h / share;
+	if (share > 1) x.dk = parts_of(a, piece), x.dv = x.dk + a->keys * x.ldk;
 	copy_head(x.k, x.ldk, head_row(&a->k, b, g, 0), &a->k, a->keys, a->width);
 	turn_head(x.turned, head_row(&a->k, b, g, 0), &a->k, a->keys, a->width);
 	turn_head(x.values, head_row(&a->v, b, g, 0), &a->v, a->keys, a->value_width);
 	memset(x.dk, 0, 4 * a->keys * x.ldk);
 	memset(x.dv, 0, 4 * a->keys * x.ldv);
-	for (int64_t h = g * share; h < (g + 1) * share; h++) {
-		begin_head(a, &x, b, h);
-		for (int64_t j = 0; j < a->keys; j += SIDE)
-			for (int64_t i = a->causal ? j : 0; i < a->queries; i += SIDE) block_gradients(a, &x, b, h, i, j);
-		put_head(head_row(&a->dq, b, h, 0), &a->dq, x.dq, x.ldk, a->queries, a->width, &a->scale, 0);
+	begin_head(a, &x, b, h);
+	for (int64_t j = 0; j < a->keys; j += SIDE)
+		for (int64_t i = a->causal ? j : 0; i < a->queries; i += SIDE) block_gradients(a, &x, b, h, i, j);
+	put_head(head_row(&a->dq, b, h, 0), &a->dq, x.dq, x.ldk, a->queries, a->width, &a->scale, 0);
+	if (share == 1) put_keys(a, b, g, x.dk, x.dv);
+}
+
+// attention_grad_join makes dk and dv of head of keys number piece from the parts
+// of the heads that share it.
+BODY void attention_grad_join(const struct attention *a, int64_t piece) {
+	int64_t share = shares_of(a), first = piece * share, n = a->keys * (apart(a->width) + apart(a->value_width));
+	float *sum = parts_of(a, first);
+	for (int64_t h = 1; h < share; h++) {
+		const float *part = parts_of(a, first + h);
+		for (int64_t i = 0; i < n; i += VL) store(sum + i, load(sum + i) + load(part + i));
 	}
-	put_head(head_row(&a->dk, b, g, 0), &a->dk, x.dk, x.ldk, a->keys, a->width, &a->scale, 0);
-	put_head(head_row(&a->dv, b, g, 0), &a->dv, x.dv, x.ldv, a->keys, a->value_width, &one, 0);
+	put_keys(a, piece / a->groups, piece % a->groups, sum, sum + a->keys * apart(a->width));
 }

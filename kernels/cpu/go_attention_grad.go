@@ -7,7 +7,7 @@ import (
 )
 
 func attentionGradWorkspace(args *kernels.Args) int64 {
-	if c := bodiesInC(); c != nil && args.Out[0].DType == kernels.Float32 {
+	if c := bodiesInC(); c != nil && args.Out[0].DType == kernels.Float32 && args.In[1].Dims[1] > 0 {
 		return c.attentionWork(kernels.AttentionGrad, args)
 	}
 	return args.In[5].Len() * args.Out[0].DType.Size()
@@ -16,7 +16,7 @@ func attentionGradWorkspace(args *kernels.Args) int64 {
 // attentionGrad is the body of AttentionGrad: dq by rows, dk and dv by keys, so
 // that each element is added up by one goroutine, in order.
 func attentionGrad[T float](args *kernels.Args) error {
-	if c := inC[T](minRun); c != nil {
+	if c := inC[T](minRun); c != nil && args.In[1].Dims[1] > 0 { // without heads no one makes dk and dv in C
 		c.attention(kernels.AttentionGrad, args)
 		return nil
 	}

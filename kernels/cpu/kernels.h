@@ -97,7 +97,7 @@ struct attention {
 	int64_t batch, heads, groups, queries, keys, width, value_width;
 	float scale;
 	int32_t causal, hides;
-	float *packed; // work space of the forward op: keys and values
+	float *packed; // work space of all pieces: keys and values, or the parts of their gradients
 };
 
 // conv is a convolution of planes as a product C [m,n] = A [m,k] x B [k,n] for
@@ -171,14 +171,17 @@ struct isa {
 	// Rows [i0,i1) of a loss.
 	void (*loss)(const struct loss *l, int64_t i0, int64_t i1);
 	void (*loss_grad)(const struct loss *l, int64_t i0, int64_t i1);
-	// The pieces of attention, with floats of scratch each. That of the forward op
-	// reads what attention_pack has packed.
+	// The pieces of attention, with floats of scratch each, and floats for all of
+	// them. Those of the forward op read what attention_pack has packed;
+	// attention_grad_join adds up what heads that share keys have left.
 	int64_t (*attention_packed)(const struct attention *a);
+	int64_t (*attention_grad_packed)(const struct attention *a);
 	int64_t (*attention_scratch)(const struct attention *a);
 	int64_t (*attention_grad_scratch)(const struct attention *a);
 	void (*attention_pack)(const struct attention *a, int64_t piece);
 	void (*attention)(const struct attention *a, int64_t piece, float *scratch);
 	void (*attention_grad)(const struct attention *a, int64_t piece, float *scratch);
+	void (*attention_grad_join)(const struct attention *a, int64_t piece);
 	// Rows [i0,i1) of a softmax or of a normalisation. norm_grad leaves the sums
 	// for dw and db, of per*channels each, in parts; acc has as many floats.
 	void (*softmax)(const struct lines *l, int64_t i0, int64_t i1);
