@@ -10,6 +10,14 @@ package cpu
 // #cgo nocallback tarn_unary
 // #cgo noescape tarn_binary
 // #cgo nocallback tarn_binary
+// #cgo noescape tarn_compare
+// #cgo nocallback tarn_compare
+// #cgo noescape tarn_where
+// #cgo nocallback tarn_where
+// #cgo noescape tarn_to_floats
+// #cgo nocallback tarn_to_floats
+// #cgo noescape tarn_from_floats
+// #cgo nocallback tarn_from_floats
 // #cgo noescape tarn_fill
 // #cgo nocallback tarn_fill
 // #cgo noescape tarn_sgd
@@ -112,15 +120,8 @@ func useISA(name string) error {
 }
 
 var cBodies = fast{
-	has: func(id kernels.ID) bool { return unaryInC[id] != 0 || binaryInC[id] != 0 },
-	elementwise: func(id kernels.ID, r rows, alpha, beta float32) {
-		c := r.inC()
-		if r.at[2] != 0 {
-			C.tarn_binary(&c, binaryInC[id], C.float(alpha), C.float(beta), threadsInC())
-		} else {
-			C.tarn_unary(&c, unaryInC[id], C.float(alpha), C.float(beta), threadsInC())
-		}
-	},
+	has:         hasInC,
+	elementwise: elementwiseRowsInC,
 	fill: func(r rows, value float32) {
 		c := r.inC()
 		C.tarn_fill(&c, C.float(value), threadsInC())
@@ -144,8 +145,8 @@ var cBodies = fast{
 		return float64(C.tarn_sum(C.uintptr_t(x), C.int64_t(n)))
 	},
 	reduceRows: func(id kernels.ID, r rows, alpha float64, accumulate bool) {
-		C.tarn_reduce(C.int(flag(id == kernels.Max)), C.uintptr_t(r.at[0]), C.int64_t(r.step[0]), C.uintptr_t(r.at[1]), C.int64_t(r.rows),
-			C.int64_t(r.step[1]), C.int64_t(r.n), C.double(alpha), C.int(flag(accumulate)), threadsInC())
+		C.tarn_reduce(C.int(flag(id == kernels.Max)), C.uintptr_t(r.at[0]), C.int64_t(r.step[0]/4), C.uintptr_t(r.at[1]), C.int64_t(r.rows),
+			C.int64_t(r.step[1]/4), C.int64_t(r.n), C.double(alpha), C.int(flag(accumulate)), threadsInC())
 	},
 	partials: func(id kernels.ID, out, x uintptr, n int64) {
 		C.tarn_partials(C.int(flag(id == kernels.Max)), C.uintptr_t(out), C.uintptr_t(x), C.int64_t(n), partialLen, threadsInC())
@@ -170,6 +171,7 @@ func threadsInC() C.int { return C.int(Threads()) }
 func (r *rows) inC() C.struct_rows {
 	c := C.struct_rows{rows: C.int64_t(r.rows), n: C.int64_t(r.n)}
 	for k := range r.at {
+		c.half[k] = halvesInC[r.dtypes[k]]
 		c.at[k], c.row[k], c.step[k] = C.uintptr_t(r.at[k]), C.int64_t(r.row[k]), C.int64_t(r.step[k])
 	}
 	return c

@@ -17,9 +17,17 @@ void tarn_gemm(struct gemm *g, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t 
 // out; parameter, gradient, momentum (0: none); parameter, moments, gradient.
 void tarn_unary(const struct rows *r, int op, float alpha, float beta, int threads);
 void tarn_binary(const struct rows *r, int op, float alpha, float beta, int threads);
+// tarn_compare makes Bool of x, and y where the op has two inputs; tarn_where
+// takes out, condition, x, y.
+void tarn_compare(const struct rows *r, int op, int threads);
+void tarn_where(const struct rows *r, int threads);
 void tarn_fill(const struct rows *r, float value, int threads);
 void tarn_sgd(const struct rows *r, const struct sgd *h, int threads);
 void tarn_adamw(const struct rows *r, const struct adamw *h, int threads);
+
+// n numbers of an enum half, one thread.
+void tarn_to_floats(int half, float *out, uintptr_t in, int64_t n);
+void tarn_from_floats(int half, uintptr_t out, const float *in, int64_t n);
 
 double tarn_sum(uintptr_t x, int64_t n);
 float tarn_max(uintptr_t x, int64_t n);

@@ -22,6 +22,7 @@
 		}                                                                             \
 	}
 
+UNARY(unary_copy, x) // of halves to floats and back
 UNARY(unary_affine, alpha * x + beta)
 UNARY(unary_exp, vexp(x))
 UNARY(unary_log, vlog(x))
@@ -119,7 +120,7 @@ BINARY_LONG(binary_silu_grad, x * silu_slope(y))
 BINARY_LONG(binary_gelu_grad, x * gelu_slope(y))
 BINARY_LONG(binary_gelu_tanh_grad, x * gelu_tanh_slope(y))
 BINARY(binary_leaky_relu_grad, choose(y > (vf){0}, x, alpha * x))
-BINARY_LONG(binary_elu_grad, choose(y <= (vf){0}, x * alpha * vexp(y), x))
+BINARY_LONG(binary_elu_grad, x * choose(y <= (vf){0}, alpha * vexp(y), all(1.f)))
 BINARY_LONG(binary_softplus_grad, x * softplus_slope(y, alpha, beta))
 BINARY(binary_clamp_grad, choose((alpha < y) & (y < beta), x, (vf){0}))
 BINARY_LONG(binary_pow, vpow(x, y))

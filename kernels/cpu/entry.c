@@ -31,7 +31,8 @@ static struct slice slice_of(int64_t i, int64_t pieces, int64_t n, int64_t unit)
 struct elementwise {
 	const struct rows *r;
 	int64_t pieces;
-	void (*run)(const struct elementwise *e, float *at[4], int64_t n);
+	void (*run)(const struct elementwise *e, void *at[4], int64_t n);
+	void (*body)(const struct elementwise *e, void *at[4], int64_t n); // of run_halves
 	int op;
 	float alpha, beta;
 	const void *h;
@@ -44,25 +45,58 @@ static void elementwise_piece(const void *job, int64_t i, int worker) {
 	(void)worker;
 	for (int64_t row = s.lo / r->n, column = s.lo % r->n; s.lo < s.hi; row++, column = 0) {
 		int64_t n = s.hi - s.lo < r->n - column ? s.hi - s.lo : r->n - column;
-		float *at[4];
-		for (int k = 0; k < 4; k++) at[k] = r->at[k] ? FLOATS(r->at[k]) + row * r->row[k] + column * r->step[k] : NULL;
+		void *at[4];
+		for (int k = 0; k < 4; k++) at[k] = r->at[k] ? (char *)r->at[k] + row * r->row[k] + column * r->step[k] : NULL;
 		e->run(e, at, n);
 		s.lo += n;
 	}
 }
 
+// run_halves does an op on float copies of blocks that stay in the first-level
+// cache. The first operand is the output.
+static void run_halves(const struct elementwise *e, void *at[4], int64_t n) {
+	enum { BLOCK = 512 };
+	float buffers[4][BLOCK] __attribute__((aligned(64)));
+	const struct rows *r = e->r;
+	for (int64_t i = 0; i < n; i += BLOCK) {
+		int64_t m = n - i < BLOCK ? n - i : BLOCK;
+		void *block[4];
+		for (int k = 0; k < 4; k++) {
+			block[k] = at[k] ? (char *)at[k] + i * r->step[k] : NULL;
+			if (!r->half[k]) continue;
+			if (k > 0) tarn_isa->to_floats[r->half[k]](buffers[k], block[k], r->step[k] ? m : 1);
+			block[k] = buffers[k];
+		}
+		e->body(e, block, m);
+		if (r->half[0]) tarn_isa->from_floats[r->half[0]]((uint16_t *)at[0] + i, buffers[0], m);
+	}
+}
+
 static void share_elementwise(struct elementwise e, int cost, int threads) {
+	const int32_t *half = e.r->half;
+	if (half[0] | half[1] | half[2] | half[3]) e.body = e.run, e.run = run_halves;
 	e.pieces = shares(e.r->rows * e.r->n, GRAIN / cost, threads);
 	tarn_share(elementwise_piece, &e, e.pieces, threads);
 }
 
-static void run_unary(const struct elementwise *e, float *at[4], int64_t n) { tarn_isa->unary[e->op](at[0], at[1], n, e->alpha, e->beta); }
+static void run_unary(const struct elementwise *e, void *at[4], int64_t n) { tarn_isa->unary[e->op](at[0], at[1], n, e->alpha, e->beta); }
 
-static void run_binary(const struct elementwise *e, float *at[4], int64_t n) {
+static void run_binary(const struct elementwise *e, void *at[4], int64_t n) {
 	tarn_isa->binary[e->op](at[0], at[1], e->r->step[1], at[2], e->r->step[2], n, e->alpha, e->beta);
 }
 
-static void run_fill(const struct elementwise *e, float *at[4], int64_t n) { tarn_isa->fill(at[0], n, e->alpha); }
+// A condition on one operand is given it twice.
+static void run_compare(const struct elementwise *e, void *at[4], int64_t n) {
+	int y = at[2] ? 2 : 1;
+	tarn_isa->compare[e->op](at[0], at[1], e->r->step[1], at[y], e->r->step[y], n);
+}
+
+static void run_where(const struct elementwise *e, void *at[4], int64_t n) {
+	const int64_t *step = e->r->step;
+	tarn_isa->where(at[0], at[1], step[1], at[2], step[2], at[3], step[3], n);
+}
+
+static void run_fill(const struct elementwise *e, void *at[4], int64_t n) { tarn_isa->fill(at[0], n, e->alpha); }
 
 // What an element costs in units of a cheap op's, 1 where nothing stands.
 static const uint8_t unary_cost[NUM_UNARY] = {
@@ -81,6 +115,14 @@ void tarn_unary(const struct rows *r, int op, float alpha, float beta, int threa
 
 void tarn_binary(const struct rows *r, int op, float alpha, float beta, int threads) {
 	share_elementwise((struct elementwise){.r = r, .run = run_binary, .op = op, .alpha = alpha, .beta = beta}, cost_of(binary_cost[op]), threads);
+}
+
+void tarn_compare(const struct rows *r, int op, int threads) {
+	share_elementwise((struct elementwise){.r = r, .run = run_compare, .op = op}, 1, threads);
+}
+
+void tarn_where(const struct rows *r, int threads) {
+	share_elementwise((struct elementwise){.r = r, .run = run_where}, 1, threads);
 }
 
 void tarn_fill(const struct rows *r, float value, int threads) {
@@ -106,13 +148,13 @@ static unsigned flush_subnormals(void) { return 0; }
 static void restore(unsigned before) { (void)before; }
 #endif
 
-static void run_sgd(const struct elementwise *e, float *at[4], int64_t n) {
+static void run_sgd(const struct elementwise *e, void *at[4], int64_t n) {
 	unsigned before = flush_subnormals();
 	tarn_isa->sgd(e->h, at[0], at[2], at[1], n);
 	restore(before);
 }
 
-static void run_adamw(const struct elementwise *e, float *at[4], int64_t n) {
+static void run_adamw(const struct elementwise *e, void *at[4], int64_t n) {
 	unsigned before = flush_subnormals();
 	tarn_isa->adamw(e->h, at[0], at[1], at[2], at[3], n);
 	restore(before);
@@ -152,6 +194,10 @@ void tarn_gemm(struct gemm *g, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t 
 	struct product p = {.g = g, .pieces = pieces, .scratch = scratch};
 	tarn_share(product_piece, &p, pieces, threads);
 }
+
+void tarn_to_floats(int half, float *out, uintptr_t in, int64_t n) { tarn_isa->to_floats[half](out, (const uint16_t *)in, n); }
+
+void tarn_from_floats(int half, uintptr_t out, const float *in, int64_t n) { tarn_isa->from_floats[half]((uint16_t *)out, in, n); }
 
 double tarn_sum(uintptr_t x, int64_t n) { return tarn_isa->sum(FLOATS(x), n); }
 

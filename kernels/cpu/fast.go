@@ -13,7 +13,7 @@ type fast struct {
 	sgd         func(r rows, attr kernels.SGDAttr)              // parameter, gradient, momentum
 	adamW       func(r rows, h adamW[float32])                  // parameter, moments, gradient
 	reduceRun   func(x uintptr, n int64, id kernels.ID) float64 // one thread
-	// reduceRows makes the n elements of each row of operand 1, which lie step
+	// reduceRows makes the n elements of each row of operand 1, whose rows lie step
 	// apart, one of operand 0's, which lie step apart.
 	reduceRows func(id kernels.ID, r rows, alpha float64, accumulate bool)
 	partials   func(id kernels.ID, out, x uintptr, n int64) // of partialLen elements each, float64
@@ -44,11 +44,12 @@ func inC[T element](n int64) *fast {
 }
 
 // rows are the last two dims of a walk: rows x n elements of each operand, its
-// rows row[k] elements apart and its neighbours step[k].
+// rows row[k] bytes apart and its neighbours step[k].
 type rows struct {
 	rows, n   int64
 	at        [maxOperands]uintptr
 	row, step [maxOperands]int64
+	dtypes    [maxOperands]kernels.DType
 }
 
 // inC returns the bodies in C if they can do w: the first operand and those
@@ -56,6 +57,26 @@ type rows struct {
 func (w *walk) inC(written int) *fast {
 	for k := range w.operands {
 		if s := w.step(k); w.dtypes[k] != kernels.Float32 || s != 4 && (s != 0 || k < written) {
+			return nil
+		}
+	}
+	return inC[float32](w.dims[w.rank-1])
+}
+
+// elementsInC is inC for an elementwise op, whose operands may also be of half
+// types. A Bool beside floats, of which the last operand is one, is what the op
+// makes or asks.
+func (w *walk) elementsInC() *fast {
+	last := w.operands - 1
+	if w.dtypes[last] == kernels.Bool {
+		return nil
+	}
+	for k := range w.operands {
+		d := w.dtypes[k]
+		if d != kernels.Float32 && !d.IsHalf() && d != kernels.Bool {
+			return nil
+		}
+		if s := w.step(k); s != d.Size() && (s != 0 || k == 0) {
 			return nil
 		}
 	}
@@ -79,11 +100,12 @@ func (w *walk) nextRows(r *rows) bool {
 		for d, i := range w.index[:outer] {
 			p += uintptr(i * w.steps[k][d])
 		}
-		r.at[k], r.row[k], r.step[k] = p, 0, w.steps[k][last]/4
+		r.at[k], r.row[k], r.step[k] = p, 0, w.steps[k][last]
 		if last > 0 {
-			r.row[k] = w.steps[k][last-1] / 4
+			r.row[k] = w.steps[k][last-1]
 		}
 	}
+	r.dtypes = w.dtypes
 	w.left -= r.rows * r.n
 	for d := outer - 1; d >= 0; d-- {
 		if w.index[d]++; w.index[d] < w.dims[d] {

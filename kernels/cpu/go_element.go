@@ -39,10 +39,16 @@ func load[T element](dst []T, d kernels.DType, addr uintptr, step int64) {
 	case kernels.Uint8, kernels.Bool:
 		loadAs[T, uint8](dst, addr, step)
 	case kernels.Float16:
+		if floats, ok := any(dst).([]float32); ok && step == 2 && halvesToFloats(floats, d, addr) {
+			return
+		}
 		for i := range dst {
 			dst[i] = T(at[kernels.F16](addr, int64(i), step).Float32())
 		}
 	case kernels.BFloat16:
+		if floats, ok := any(dst).([]float32); ok && step == 2 && halvesToFloats(floats, d, addr) {
+			return
+		}
 		for i := range dst {
 			dst[i] = T(at[kernels.BF16](addr, int64(i), step).Float32())
 		}
@@ -85,10 +91,16 @@ func save[T element](src []T, d kernels.DType, addr uintptr, step int64) {
 			*at[bool](addr, int64(i), step) = x != 0
 		}
 	case kernels.Float16:
+		if floats, ok := any(src).([]float32); ok && step == 2 && halvesFromFloats(floats, d, addr) {
+			return
+		}
 		for i, x := range src {
 			*at[kernels.F16](addr, int64(i), step) = kernels.ToF16(float32(x))
 		}
 	case kernels.BFloat16:
+		if floats, ok := any(src).([]float32); ok && step == 2 && halvesFromFloats(floats, d, addr) {
+			return
+		}
 		for i, x := range src {
 			*at[kernels.BF16](addr, int64(i), step) = kernels.ToBF16(float32(x))
 		}

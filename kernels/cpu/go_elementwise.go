@@ -41,7 +41,7 @@ func elementwise[T element](id kernels.ID) func(*kernels.Args) error {
 // elementwiseInC does the op if it is one for C. An input of one operand has no
 // use for a scalar that is repeated, nor has C for two of them.
 func elementwiseInC(id kernels.ID, w *walk, alpha, beta float32) bool {
-	c := w.inC(1)
+	c := w.elementsInC()
 	if c == nil || !c.has(id) || w.step(1) == 0 && (w.operands == 2 || w.step(2) == 0) {
 		return false
 	}

@@ -140,7 +140,7 @@ func reduceInC[T float](r *reduction) bool {
 		c.sumColumns(kept.base[0], kept.base[1], reduced.step(0)/4, reduced.total, kept.total, r.alpha, r.accumulate)
 	case reduced.dense(0, 4) && reduced.total > 0:
 		c.reduceRows(r.id, rows{rows: kept.total, n: reduced.total,
-			at: [maxOperands]uintptr{kept.base[0], kept.base[1]}, step: [maxOperands]int64{kept.step(0) / 4, kept.step(1) / 4}}, r.alpha, r.accumulate)
+			at: [maxOperands]uintptr{kept.base[0], kept.base[1]}, step: [maxOperands]int64{kept.step(0), kept.step(1)}}, r.alpha, r.accumulate)
 	default:
 		return false
 	}

@@ -9,7 +9,9 @@
 #include "vmath_erf.h"
 #include "vmath_pow.h"
 #include "activation.h"
+#include "half.h"
 #include "elementwise.h"
+#include "compare.h"
 #include "reduce.h"
 #include "loss.h"
 #include "softmax.h"
@@ -29,7 +31,7 @@ const struct isa INSTANCE = {
 	.depthwise = depthwise,
 	.depthwise_weight = depthwise_weight,
 	.unary = {
-		[AFFINE] = unary_affine, [EXP] = unary_exp, [LOG] = unary_log, [SQRT] = unary_sqrt, [RELU] = unary_relu,
+		[COPY] = unary_copy, [AFFINE] = unary_affine, [EXP] = unary_exp, [LOG] = unary_log, [SQRT] = unary_sqrt, [RELU] = unary_relu,
 		[NEG] = unary_neg, [ABS] = unary_abs, [SIGN] = unary_sign, [FLOOR] = unary_floor, [CEIL] = unary_ceil,
 		[TRUNC] = unary_trunc, [ROUND] = unary_round, [RECIPROCAL] = unary_reciprocal, [RSQRT] = unary_rsqrt,
 		[EXPM1] = unary_expm1, [LOG1P] = unary_log1p, [SIN] = unary_sin, [COS] = unary_cos, [TANH] = unary_tanh,
@@ -44,6 +46,14 @@ const struct isa INSTANCE = {
 		[ELU_GRAD] = binary_elu_grad, [SOFTPLUS_GRAD] = binary_softplus_grad, [CLAMP_GRAD] = binary_clamp_grad,
 		[POW] = binary_pow, [MAXIMUM] = binary_maximum, [MINIMUM] = binary_minimum,
 	},
+	.compare = {
+		[EQUAL] = compare_equal, [NOT_EQUAL] = compare_not_equal, [LESS] = compare_less, [LESS_EQUAL] = compare_less_equal,
+		[GREATER] = compare_greater, [GREATER_EQUAL] = compare_greater_equal, [IS_NAN] = compare_is_nan,
+		[IS_INF] = compare_is_inf, [NOT] = compare_not,
+	},
+	.where = where_run,
+	.to_floats = {[F16] = f16_to_floats, [BF16] = bf16_to_floats},
+	.from_floats = {[F16] = f16_from_floats, [BF16] = bf16_from_floats},
 	.fill = fill_run,
 	.sum = sum_run,
 	.sum_columns = sum_columns,

@@ -4,7 +4,7 @@
 //	  isa.h      the list of the headers below
 //	  vec.h      the vector vocabulary that they are written in
 //	  vmath_*.h  functions of vectors, activation.h those of neural networks
-//	  elementwise.h reduce.h loss.h softmax.h norm.h optim.h gemm_tile.h gemm.h
+//	  half.h elementwise.h compare.h reduce.h loss.h softmax.h norm.h optim.h gemm_tile.h gemm.h
 //	  attention.h attention_grad.h conv.h conv_depthwise.h
 //	dispatch.c which instance this processor can run
 //	entry.c    the calls from Go: cut the work into pieces; entry_conv.c convolutions
@@ -23,7 +23,7 @@ enum { SCRATCH = 704 << 10 }; // bytes of work space that a piece of gemm needs
 
 // Numbers of the elementwise ops, in the order of kernels.ID; 0 is none of them.
 enum unary {
-	AFFINE = 1, EXP, LOG, SQRT, RELU,
+	COPY = 1, AFFINE, EXP, LOG, SQRT, RELU,
 	NEG, ABS, SIGN, FLOOR, CEIL, TRUNC, ROUND, RECIPROCAL, RSQRT, EXPM1, LOG1P, SIN, COS,
 	TANH, SIGMOID, ERF, SILU, GELU, GELU_TANH, LEAKY_RELU, ELU, SOFTPLUS, POW_SCALAR, CLAMP,
 	NUM_UNARY
@@ -34,6 +34,12 @@ enum binary {
 	POW, MAXIMUM, MINIMUM,
 	NUM_BINARY
 };
+
+// Numbers of the ops that make Bool.
+enum compare { EQUAL = 1, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, IS_NAN, IS_INF, NOT, NUM_COMPARE };
+
+// The types of two bytes; 0 is none of them.
+enum half { F16 = 1, BF16, NUM_HALVES };
 
 // gemm is C [m,n] = act(A [m,k] x B [k,n] + bias [m,n]), every matrix with a
 // row stride and a column stride in elements.
@@ -47,12 +53,13 @@ struct gemm {
 };
 
 // rows are the operands of an elementwise op: rows x n elements each, of which
-// operand k has rows row[k] apart and neighbours step[k], in elements.
+// operand k has rows row[k] apart and neighbours step[k], in bytes.
 struct rows {
 	int64_t rows, n;
 	uintptr_t at[4];
 	int64_t row[4];
-	int64_t step[4]; // 1, or 0 for a scalar that is repeated
+	int64_t step[4]; // the size of an element, or 0 for a scalar that is repeated
+	int32_t half[4]; // an enum half; what is none is float, or Bool where the op says so
 };
 
 // sgd and adamw are the factors of one optimiser step, rounded to float.
@@ -158,10 +165,14 @@ struct isa {
 	void (*depthwise_weight)(const struct conv *v, int64_t c0, int64_t c1, float *dw, float *scratch);
 	// gemm makes the block [i0,i1) x [j0,j1) of C with SCRATCH bytes at scratch.
 	void (*gemm)(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, float *scratch);
-	// Runs of n elements; out may be x or y. A step is 1, or 0 for a scalar
+	// Runs of n elements; out may be x or y. A step of 0 is for a scalar
 	// that is repeated.
 	void (*unary[NUM_UNARY])(float *out, const float *x, int64_t n, float alpha, float beta);
 	void (*binary[NUM_BINARY])(float *out, const float *x, int64_t xstep, const float *y, int64_t ystep, int64_t n, float alpha, float beta);
+	void (*compare[NUM_COMPARE])(uint8_t *out, const float *x, int64_t xstep, const float *y, int64_t ystep, int64_t n);
+	void (*where)(float *out, const uint8_t *c, int64_t cstep, const float *x, int64_t xstep, const float *y, int64_t ystep, int64_t n);
+	void (*to_floats[NUM_HALVES])(float *out, const uint16_t *in, int64_t n);
+	void (*from_floats[NUM_HALVES])(uint16_t *out, const float *in, int64_t n);
 	void (*fill)(float *out, int64_t n, float value);
 	double (*sum)(const float *x, int64_t n);
 	// sum_columns makes out the sums of n columns of rows rows, ld apart, times

@@ -74,11 +74,7 @@ FN vi first_mask(int64_t n) {
 // choose takes lanes of yes where those of mask have all bits set, and of no
 // where they have none.
 FN vf choose(vi mask, vf yes, vf no) {
-#if VB == 64
-	return (vf)_mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)mask), (__m512)no, (__m512)yes);
-#else
 	return (vf)((mask & (vi)yes) | (~mask & (vi)no));
-#endif
 }
 
 // any reports whether some lane of mask has its bits set.

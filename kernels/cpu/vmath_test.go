@@ -80,7 +80,7 @@ func TestVectorMath(t *testing.T) {
 	out := make([]float32, len(xs))
 	eachISA(t, func(name string) {
 		for _, c := range vectorMath {
-			r := rows{rows: 1, n: int64(len(xs)), at: [maxOperands]uintptr{addr(out), addr(xs)}, step: [maxOperands]int64{1, 1}}
+			r := rows{rows: 1, n: int64(len(xs)), at: [maxOperands]uintptr{addr(out), addr(xs)}, step: [maxOperands]int64{4, 4}}
 			bodiesInC().elementwise(c.id, r, c.alpha, c.beta)
 			for i, x := range xs {
 				want := c.want(float64(x))
@@ -113,7 +113,7 @@ func TestVectorPow(t *testing.T) {
 	}
 	out := make([]float32, len(xs))
 	eachISA(t, func(name string) {
-		r := rows{rows: 1, n: int64(len(xs)), at: [maxOperands]uintptr{addr(out), addr(xs), addr(ys)}, step: [maxOperands]int64{1, 1, 1}}
+		r := rows{rows: 1, n: int64(len(xs)), at: [maxOperands]uintptr{addr(out), addr(xs), addr(ys)}, step: [maxOperands]int64{4, 4, 4}}
 		bodiesInC().elementwise(kernels.Pow, r, 0, 0)
 		for i, x := range xs {
 			want := math.Pow(float64(x), float64(ys[i]))
