@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -90,6 +91,19 @@ func checkGradientsAtZero(t *testing.T, d *tensor.Device) {
 		x := tensor.Zeros(d, tensor.Float64, 3).RequireGrad()
 		require.NoError(t, f(x).Backward())
 		same(t, []float64{0, 0, 0}, x.Grad(), "gradient at 0")
+	}
+	for _, c := range []struct {
+		p    float64
+		x    []float64
+		want []float64 // by PyTorch
+	}{
+		{0.5, []float64{0, 0}, []float64{0, 0}}, {1, []float64{3, -4, 0}, []float64{1, -1, 0}},
+		{1.5, []float64{0, 0}, []float64{0, 0}}, {3, []float64{0, 0}, []float64{0, 0}}, {-1, []float64{0, 0}, []float64{0, 0}},
+		{inf, []float64{2, -2, 1}, []float64{0.5, -0.5, 0}}, {-inf, []float64{3, -4, 0}, []float64{0, 0, 0}},
+	} {
+		x := tensor.FromSlice(d, c.x).RequireGrad()
+		require.NoError(t, x.Norm(c.p).Backward())
+		same(t, c.want, x.Grad(), fmt.Sprint("gradient of the norm ", c.p))
 	}
 	one := tensor.FromSlice(d, []float64{1}).RequireGrad()
 	require.NoError(t, one.Var(1).Backward())
