@@ -18,7 +18,7 @@ type Attr struct {
 	Alpha, Beta float64    // Affine, Fill, Sum, Norm
 	Accumulate  bool       // add into Out in place of overwriting it
 	Activation  Activation // MatMul
-	Axis        int        // ArgMax, CumSum, Sort, Softmax and the like
+	Axis        int        // ArgMax, CumSum, Sort, Gather, Softmax and the like
 	Norm        NormAttr   // LayerNorm and the like
 	Loss        LossAttr   // NLL
 	Conv        ConvAttr   // Conv and its gradients

@@ -62,7 +62,18 @@ func sortTypes(id ID, a *Args) *Error {
 	return nil
 }
 
-func checkSortGrad(id ID, a *Args) *Error {
+func checkGather(id ID, a *Args) *Error {
+	out, in, axis := &a.Out[0], &a.In[0], a.Attr.Axis
+	if e := checkHasAxis(id, a, in); e != nil {
+		return e
+	}
+	if !sameBut(out, in, axis) {
+		return fail(id, ErrDims, "out[0] %v and in[0] %v differ beside axis %d", *out, *in, axis)
+	}
+	return checkSame(id, "in", 1, &a.In[1], out)
+}
+
+func checkScatter(id ID, a *Args) *Error {
 	out, in, axis := &a.Out[0], &a.In[0], a.Attr.Axis
 	if e := checkHasAxis(id, a, in); e != nil {
 		return e
@@ -73,7 +84,8 @@ func checkSortGrad(id ID, a *Args) *Error {
 	return checkSame(id, "in", 1, &a.In[1], in)
 }
 
-func sortGradTypes(id ID, a *Args) *Error {
+// indexTypes demands that In[1] are indices, and all else of one type.
+func indexTypes(id ID, a *Args) *Error {
 	if e := sameDTypes(id, a, 1); e != nil {
 		return e
 	}

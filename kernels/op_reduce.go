@@ -1,6 +1,6 @@
 package kernels
 
-// Reductions, scans and sorting.
+// Reductions, scans, sorting, and elements by their indices.
 const (
 	// Sum adds up In[0] over the dims that are 1 in Out[0] and larger in
 	// In[0] (same rank), times Attr.Alpha; with Attr.Accumulate it adds to
@@ -69,6 +69,23 @@ const (
 	// distinct and in range, as those ops make them; others have no right
 	// result, but nothing is written beside Out[0]. Float.
 	SortGrad
+
+	// Gather: Out[0] has the dims of In[1], int64 indices, and but along Attr.Axis
+	// those of In[0]: each of its elements is the one of In[0] at the same place,
+	// the index taken for that along the axis. An index below 0, or not below
+	// In[0]'s size, is an *Error wrapping ErrIndex that names it. Any dtype.
+	//
+	// On a device that works on after Run has returned a bad index is as a bad class
+	// of CrossEntropy: the element becomes 0, and nothing out of bounds is read.
+	Gather
+	// Scatter writes the elements of In[0] to Out[0] at the indices In[1] (int64,
+	// of In[0]'s dims) along Attr.Axis; the other dims are those of Out[0]. What no
+	// index names stays as it is, and where several name one place the last along
+	// the axis counts. A bad index is as for Gather, and writes nothing. Any dtype.
+	Scatter
+	// ScatterAdd is Scatter that adds to what Out[0] holds, in the order of the
+	// indices along the axis. Integers wrap. Number.
+	ScatterAdd
 
 	endReductions
 )

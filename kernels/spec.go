@@ -122,7 +122,10 @@ var specs = [numOps]spec{
 	CumProd:     {name: "cumprod", dtypes: sums, out: 1, in: 1, inputs: AnyDType, result: sumType, dims: checkAxis},
 	CumProdGrad: {name: "cumprod_grad", dtypes: Floats, out: 1, in: 3, dims: checkAxis},
 	Sort:        {name: "sort", dtypes: AnyDType, out: 2, in: 1, types: sortTypes, dims: checkSort},
-	SortGrad:    {name: "sort_grad", dtypes: Floats, out: 1, in: 2, types: sortGradTypes, dims: checkSortGrad},
+	SortGrad:    {name: "sort_grad", dtypes: Floats, out: 1, in: 2, types: indexTypes, dims: checkScatter},
+	Gather:      {name: "gather", dtypes: AnyDType, out: 1, in: 2, types: indexTypes, dims: checkGather},
+	Scatter:     {name: "scatter", dtypes: AnyDType, out: 1, in: 2, types: indexTypes, dims: checkScatter},
+	ScatterAdd:  {name: "scatter_add", dtypes: Numbers, out: 1, in: 2, types: indexTypes, dims: checkScatter},
 
 	MatMul:           {name: "matmul", dtypes: Floats, out: 1, in: 2, optional: 1, dims: checkMatMul},
 	CrossEntropy:     {name: "cross_entropy", dtypes: Floats, out: 1, in: 2, types: classesAt(1), dims: checkCrossEntropy},

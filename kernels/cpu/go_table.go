@@ -13,6 +13,9 @@ type bodies struct {
 	// theirs. Those of other ops work on float32 copies of operands of a half
 	// type.
 	loads bool
+	// updates: the bodies read what is in the outputs, or leave some of it, also
+	// without Attr.Accumulate.
+	updates bool
 }
 
 // of returns the body for elements of type d.
@@ -55,6 +58,9 @@ func goTable() *kernels.Table {
 	add(kernels.CumProdGrad, bodies{f32: cumProdGrad[float32], f64: cumProdGrad[float64]})
 	add(kernels.Sort, bodies{f32: sortAxis, f64: sortAxis, i64: sortAxis, workspace: sortWorkspace})
 	add(kernels.SortGrad, bodies{f32: sortGrad[float32], f64: sortGrad[float64]})
+	add(kernels.Gather, bodies{f32: gatherAlong, f64: gatherAlong, i64: gatherAlong, loads: true})
+	add(kernels.Scatter, bodies{f32: scatterAlong, f64: scatterAlong, i64: scatterAlong, loads: true})
+	add(kernels.ScatterAdd, bodies{f32: scatterAdd, f64: scatterAdd, i64: scatterAdd, updates: true})
 	for _, id := range []kernels.ID{kernels.ArgMax, kernels.ArgMin} {
 		add(id, bodies{f32: argBest(id), f64: argBest(id), i64: argBest(id)})
 	}

@@ -89,6 +89,11 @@ func smallCalls(t *kernels.Table) iter.Seq2[kernels.ID, *kernels.Args] {
 			case kernels.ArgMax:
 				a = newCall(t[id], index, x)
 				a.Attr.Axis = 1
+			case kernels.Gather, kernels.Scatter, kernels.ScatterAdd:
+				places := index
+				places.Dims, places.Strides = x.Dims, [kernels.MaxRank]int64{}
+				places.Ptr = classes.Ptr
+				a = newCall(t[id], z, x, places)
 			case kernels.CrossEntropy:
 				a = newCall(t[id], operand(), x, classes)
 			case kernels.CrossEntropyGrad:

@@ -91,7 +91,7 @@ func (b *bodies) runWidened(id kernels.ID, a *kernels.Args) error {
 		}
 	}
 	for i := range a.Out {
-		if a.Attr.Accumulate && a.Out[i].DType.IsHalf() {
+		if (a.Attr.Accumulate || b.updates) && a.Out[i].DType.IsHalf() {
 			convertInto(wide.Out[i], a.Out[i])
 		}
 	}

@@ -63,8 +63,8 @@ func (f *fault) free() error {
 }
 
 // Fault returns what a kernel found wrong with the data that it read: a
-// *kernels.Error wrapping ErrIndex that names row and class; nil if nothing
-// was. It tells the first fault since the last call, and each once. Look after
+// *kernels.Error wrapping ErrIndex that names row and class, or index and dim;
+// nil if nothing was. It tells the first fault since the last call, and each once. Look after
 // each synchronisation: what is not done yet has not found anything. The loss
 // is NaN then, and the row's gradient 0.
 func (k *Kernels) Fault() error {
@@ -79,6 +79,10 @@ func (k *Kernels) Fault() error {
 		return nil
 	}
 	err := &kernels.Error{Op: kernels.ID(w.op), Err: kernels.ErrIndex, Detail: fmt.Sprintf("class %d in row %d", w.class, w.row)}
+	switch err.Op {
+	case kernels.Gather, kernels.Scatter, kernels.ScatterAdd:
+		err.Detail = fmt.Sprintf("index %d for a dim of %d", w.class, w.row)
+	}
 	atomic.StoreUint32(&w.state, 0)
 	return err
 }

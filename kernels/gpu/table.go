@@ -53,6 +53,9 @@ var bodies = withPacks([kernels.NumOps]body{
 	kernels.CumProdGrad: scan(cumProdGradKernels),
 	kernels.Sort:        {run: (*Kernels).sort, workspace: (*Kernels).sortWorkspace},
 	kernels.SortGrad:    {run: (*Kernels).sortGrad},
+	kernels.Gather:      {run: (*Kernels).gather, halves: true},
+	kernels.Scatter:     {run: (*Kernels).scatter, halves: true, updates: true},
+	kernels.ScatterAdd:  {run: (*Kernels).scatterAdd, updates: true},
 
 	kernels.CrossEntropy:     {run: (*Kernels).crossEntropy, workspace: (*Kernels).crossEntropyWorkspace},
 	kernels.CrossEntropyGrad: {run: (*Kernels).crossEntropyGrad},

@@ -182,6 +182,8 @@ func (c *call) terms() int64 {
 	case kernels.AdaptiveAvgPool, kernels.AdaptiveAvgPoolGrad:
 		x, y := &c.in[0].view, &c.out[0].view
 		return max(x.Len(), y.Len()) / max(min(x.Len(), y.Len()), 1)
+	case kernels.ScatterAdd:
+		return c.in[0].view.Dims[c.attr.Axis] + 1
 	case kernels.CumSum, kernels.CumProd, kernels.CumProdGrad:
 		return c.in[0].view.Dims[c.attr.Axis]
 	case kernels.Sum, kernels.Prod, kernels.Var, kernels.LogSumExp, kernels.Norm:

@@ -56,7 +56,7 @@ var families []family
 
 func init() {
 	families = []family{
-		fills, copyFamily, elementwiseFamily, reduceFamily, anyFamily, maxGradFamily, argMaxFamily, varFamily, powerFamily, scanFamily, sortFamily, sortGradFamily, matMulFamily, lossFamily, attentionFamily, optimiserFamily,
+		fills, copyFamily, elementwiseFamily, reduceFamily, anyFamily, maxGradFamily, argMaxFamily, varFamily, powerFamily, scanFamily, sortFamily, sortGradFamily, gatherFamily, scatterFamily, matMulFamily, lossFamily, attentionFamily, optimiserFamily,
 		softmaxFamily, normFamily, nllFamily,
 		convFamily, poolFamily,
 	}

@@ -160,7 +160,7 @@ var faults = []fault{
 
 // alongAxis reports whether id goes by Attr.Axis.
 func alongAxis(id kernels.ID) bool {
-	return id == kernels.ArgMax || id == kernels.ArgMin || id >= kernels.CumSum && id <= kernels.SortGrad ||
+	return id == kernels.ArgMax || id == kernels.ArgMin || id >= kernels.CumSum && id <= kernels.ScatterAdd ||
 		id >= kernels.Softmax && id <= kernels.LogSoftmaxGrad
 }
 

@@ -71,6 +71,9 @@ var tolerances = [kernels.NumOps]tolerance{
 	// Both a sum and products, each rounded.
 	kernels.CumProdGrad: {eps: 8, term64: 1},
 	kernels.Sort:        {bits: true}, kernels.SortGrad: {bits: true},
+	kernels.Gather: {bits: true}, kernels.Scatter: {bits: true},
+	// Sums in order of the indices.
+	kernels.ScatterAdd: {eps: 2, root: 1},
 	// Sums in order of K in the element type: rounding errors walk randomly,
 	// hence the root. One lost product would show as 1/K of the scale.
 	kernels.MatMul: {eps: 4, root: 1},

@@ -44,6 +44,12 @@ var knownReductions = []knownCase{
 	{"sort of int64", kernels.Sort, kernels.Attr{}, []array{index(3, -4, 3)}, nil, []array{index(-4, 3, 3), index(1, 0, 2)}},
 	{"sort grad", kernels.SortGrad, kernels.Attr{Axis: 1}, []array{matrix(2, 1, 2, 3, 4), ints(2, 2, 2, 0, 1, 2)}, []array{matrix(2, 7, 7, 7, 7, 7, 7)},
 		[]array{matrix(2, 2, 0, 1, 0, 3, 4)}},
+	{"gather", kernels.Gather, kernels.Attr{Axis: 1}, []array{matrix(2, 1, 2, 3, nan, 5, 6), ints(2, 2, 2, 2, 0, 1)}, nil, []array{matrix(2, 3, 3, nan, 5)}},
+	{"gather of int64", kernels.Gather, kernels.Attr{}, []array{index(7, 8), index(1, 0, 1)}, nil, []array{index(8, 7, 8)}},
+	{"the last wins", kernels.Scatter, kernels.Attr{}, []array{row(1, 2, 3), index(2, 0, 2)}, []array{row(7, 7, 7)}, []array{row(2, 7, 3)}},
+	{"scatter add", kernels.ScatterAdd, kernels.Attr{Axis: 1}, []array{matrix(2, 1, 2, 3, inf), ints(2, 2, 2, 2, 0, 1)}, []array{matrix(2, 7, 7, 7, 7, 7, 7)},
+		[]array{matrix(2, 7, 7, 10, 10, inf, 7)}},
+	{"scatter add of int64", kernels.ScatterAdd, kernels.Attr{}, []array{index(1, 2, 3), index(2, 0, 2)}, []array{index(7, 7, 7)}, []array{index(9, 7, 11)}},
 }
 
 // TestAnyAndAll: what the table of known values has no type for.
