@@ -10,7 +10,7 @@ import (
 	"tarn/kernels"
 )
 
-var checkpointDef = &opDef{name: "Checkpoint"}
+var checkpointDef = &opDef{name: "Checkpoint"} // which stands for the ops of a function
 
 // Checkpoint returns f(inputs...) and keeps none of what f computes on the way:
 // backward calls f again, when it gets there, for what it needs. Values and

@@ -20,6 +20,8 @@ type gradCase struct {
 	draw   func(r *rand.Rand) float64 // nil: normal
 }
 
+func normal(r *rand.Rand) float64 { return r.NormFloat64() }
+
 func positive(r *rand.Rand) float64 { return 0.5 + r.Float64() }
 
 // awayFrom0 keeps clear of the kink of ReLU, where a finite difference is not
@@ -30,7 +32,6 @@ func awayFrom0(r *rand.Rand) float64 {
 }
 
 func gradCases() []gradCase {
-	type T = *tensor.Tensor
 	one := func(f func(T) T) func([]T) T { return func(in []T) T { return f(in[0]) } }
 	two := func(f func(a, b T) T) func([]T) T { return func(in []T) T { return f(in[0], in[1]) } }
 	cases := []gradCase{

@@ -6,19 +6,6 @@ import (
 	"tarn/kernels"
 )
 
-// opDef is an op of this package as errors and the graph name it.
-type opDef struct {
-	name string
-	// backward gives the gradients of the node's operands, by g.put, from the
-	// gradient of its result; nil where the op has no gradient. It may return
-	// early with an error: the engine then drops what was put.
-	backward func(g *gradients) error
-
-	// Of an op of one operand:
-	reads     reading // what of it its backward reads
-	keepsInts bool    // integers stay what they are; else they become float32
-}
-
 // call is one op on its way: join the operands, make the result, launch,
 // record. It lives on the stack of the op's function, and each step does
 // nothing once err is set, so an op reads as a straight list of steps.

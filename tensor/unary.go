@@ -114,15 +114,6 @@ func unary(def *opDef, id kernels.ID, t *Tensor, attr kernels.Attr) *Tensor {
 	})
 }
 
-// reading says what of a unary op its backward reads.
-type reading uint8
-
-const (
-	nothing reading = iota
-	theInput
-	theResult
-)
-
 // unchanged returns another handle on t, which the op of def leaves as it is.
 func (t *Tensor) unchanged(def *opDef) *Tensor {
 	return viewed(def, t, func(*kernels.View) error { return nil }, nil)

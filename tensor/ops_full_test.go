@@ -1,0 +1,5 @@
+//go:build full
+
+package tensor_test
+
+const full, every = true, 1
