@@ -15,7 +15,7 @@ type Args struct {
 // Attr holds an op's scalars. Which fields an op reads stands at its ID; the
 // others are zero.
 type Attr struct {
-	Alpha, Beta float64    // Affine, Fill, Sum, Norm
+	Alpha, Beta float64    // Affine, Fill, Sum, Norm, Sequence, RandomUniform and the like
 	Accumulate  bool       // add into Out in place of overwriting it
 	Activation  Activation // MatMul
 	Axis        int        // ArgMax, CumSum, Sort, Gather, Softmax and the like
@@ -28,6 +28,7 @@ type Attr struct {
 	SGD         SGDAttr
 	AdamW       AdamWAttr
 	Attention   AttentionAttr
+	Random      RandomAttr // the random ops
 }
 
 // Activation is a function that a kernel applies to its result before storing.

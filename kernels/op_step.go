@@ -13,5 +13,5 @@ const (
 	// 1 it makes a result without meaning. Float.
 	AdamWStep
 
-	numOps
+	endSteps
 )

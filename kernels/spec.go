@@ -162,6 +162,13 @@ var specs = [numOps]spec{
 
 	SGDStep:   {name: "sgd_step", dtypes: Wides, dims: checkGroups},
 	AdamWStep: {name: "adamw_step", dtypes: Wides, types: stepTypes, dims: checkGroups},
+
+	Sequence:      {name: "sequence", dtypes: Numbers, out: 1},
+	RandomUniform: {name: "random_uniform", dtypes: Floats, out: 1, dims: checkUniform},
+	RandomNormal:  {name: "random_normal", dtypes: Floats, out: 1, dims: checkNormal},
+	RandomInt:     {name: "random_int", dtypes: Numbers, out: 1, dims: checkRandomInt},
+	Bernoulli:     {name: "bernoulli", dtypes: AnyDType, out: 1, optional: 1, types: probabilityTypes, dims: checkBernoulli},
+	Dropout:       {name: "dropout", dtypes: Floats, out: 1, in: 1, inPlace: true, dims: checkDropout},
 }
 
 func anyTypes(ID, *Args) *Error { return nil }

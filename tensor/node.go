@@ -50,7 +50,7 @@ type nodeAttr struct {
 	from      *Stream // of an operand on another device
 
 	window  *kernels.Attr // of a convolution or a pooling
-	scalars *kernels.Attr // of a normalisation or a loss
+	scalars *kernels.Attr // of a normalisation, a loss or a dropout
 }
 
 // slot is an operand as the node knows it: its geometry always, its storage

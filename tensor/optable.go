@@ -70,6 +70,9 @@ var (
 	nllGradDef          = &opDef{name: "NLL backward"}
 	maxGradDef          = &opDef{name: "Max backward"}
 	crossEntropyGradDef = &opDef{name: "CrossEntropy backward"}
+	bernoulliDef        = &opDef{name: "Bernoulli"}
+	dropoutDef          = &opDef{name: "Dropout"}
+	dropoutGradDef      = &opDef{name: "Dropout backward"}
 )
 
 // Elementwise ops.
@@ -246,4 +249,5 @@ func init() {
 	unfoldDef.backward = unfoldBackward
 	cloneDef.backward = cloneBackward
 	toDeviceDef.backward = toDeviceBackward
+	dropoutDef.backward = dropoutBackward
 }

@@ -95,6 +95,9 @@ func goTable() *kernels.Table {
 	add(kernels.NLLGrad, bodies{f32: nllGrad[float32], f64: nllGrad[float64]})
 	add(kernels.SGDStep, bodies{f32: sgdStep[float32], f64: sgdStep[float64]})
 	add(kernels.AdamWStep, bodies{f32: adamWStep[float32], f64: adamWStep[float64]})
+	for id := kernels.Sequence; id <= kernels.Dropout; id++ {
+		add(id, bodies{f32: numbered[float32](id), f64: numbered[float64](id), i64: numbered[int64](id), loads: true})
+	}
 	return t
 }
 

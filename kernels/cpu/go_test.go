@@ -117,6 +117,7 @@ func smallCalls(t *kernels.Table) iter.Seq2[kernels.ID, *kernels.Args] {
 				for i := range a.In {
 					a.In[i] = as(types, a.In[i])
 				}
+				a.Attr.Random.High = 10
 				if id == kernels.Where {
 					a.In[0].DType = kernels.Bool
 				}

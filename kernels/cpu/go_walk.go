@@ -54,6 +54,23 @@ type walk struct {
 }
 
 func newWalk(views ...*kernels.View) walk {
+	w := walkThrough(views)
+	w.sort()
+	w.merge()
+	w.seek(0, w.total)
+	return w
+}
+
+// newOrderedWalk is newWalk in the order of the indices: seek counts elements in
+// row-major order.
+func newOrderedWalk(views ...*kernels.View) walk {
+	w := walkThrough(views)
+	w.merge()
+	w.seek(0, w.total)
+	return w
+}
+
+func walkThrough(views []*kernels.View) walk {
 	w := walk{operands: len(views), total: 1}
 	first := views[0]
 	for d := range int(first.Rank) {
@@ -77,9 +94,6 @@ func newWalk(views ...*kernels.View) walk {
 			w.steps[k][0] = v.DType.Size()
 		}
 	}
-	w.sort()
-	w.merge()
-	w.seek(0, w.total)
 	return w
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tarn/cuda"
 	"tarn/kernels"
 	"tarn/kernels/scalar"
 )
@@ -150,4 +151,10 @@ func TestLargeAngles(t *testing.T) {
 		require.NoError(t, k.do(id, 0, []kernels.View{out}, in))
 		require.InEpsilonSlice(t, want, k.values64(t, out), 0x1p-50, "%v", id)
 	}
+}
+
+func (k *Kernels) values64(t testing.TB, v kernels.View) []float64 {
+	x := make([]float64, v.Len())
+	require.NoError(t, k.context.Download(0, bytesOf(x), cuda.DevicePtr(v.Ptr)))
+	return x
 }

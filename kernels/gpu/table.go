@@ -94,6 +94,13 @@ var bodies = withPacks([kernels.NumOps]body{
 	kernels.MatMul:    {run: (*Kernels).matMul, workspace: (*Kernels).matMulWorkspace},
 
 	kernels.Where: {run: (*Kernels).where, halves: true},
+
+	kernels.Sequence:      {run: (*Kernels).sequence, halves: true},
+	kernels.RandomUniform: {run: (*Kernels).randomUniform, halves: true},
+	kernels.RandomNormal:  {run: (*Kernels).randomNormal},
+	kernels.RandomInt:     {run: (*Kernels).randomInt},
+	kernels.Bernoulli:     {run: (*Kernels).bernoulli},
+	kernels.Dropout:       {run: (*Kernels).dropout, halves: true},
 })
 
 // withPacks adds the ops of packs that all has not.

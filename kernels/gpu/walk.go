@@ -25,6 +25,13 @@ type walk struct {
 // walkOver returns the walk through operands with the dims of the first one.
 // Dims are ordered so that the first operand is walked as it lies in memory.
 func walkOver(views ...*kernels.View) walk {
+	w := pushAll(views)
+	w.simplify()
+	return w
+}
+
+// pushAll returns the walk with all dims of the operands, as they are.
+func pushAll(views []*kernels.View) walk {
 	w := walk{count: 1, operands: len(views)}
 	for j, v := range views {
 		w.ptrs[j], w.sizes[j] = v.Ptr, v.DType.Size()
@@ -36,7 +43,6 @@ func walkOver(views ...*kernels.View) walk {
 		}
 		w.push(views[0].Dims[d], strides)
 	}
-	w.simplify()
 	return w
 }
 

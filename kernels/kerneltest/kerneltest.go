@@ -59,6 +59,7 @@ func init() {
 		fills, copyFamily, elementwiseFamily, reduceFamily, anyFamily, maxGradFamily, argMaxFamily, varFamily, powerFamily, scanFamily, sortFamily, sortGradFamily, gatherFamily, scatterFamily, matMulFamily, lossFamily, attentionFamily, optimiserFamily,
 		softmaxFamily, normFamily, nllFamily,
 		convFamily, poolFamily,
+		sequenceFamily, randomFamily,
 	}
 }
 

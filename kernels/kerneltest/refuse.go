@@ -147,6 +147,16 @@ var faults = []fault{
 		c.attr.Pool.Dilation[1] = 2
 		return c.id == kernels.AvgPool || c.id == kernels.AvgPoolGrad
 	}},
+	{"bounds out of order", kernels.ErrAttr, func(c *call) bool {
+		c.attr.Alpha, c.attr.Beta = 2, 1
+		c.attr.Random.Low, c.attr.Random.High = 1, 1
+		return c.id == kernels.RandomUniform || c.id == kernels.RandomInt
+	}},
+	{"negative deviation", kernels.ErrAttr, func(c *call) bool { c.attr.Beta = -1; return c.id == kernels.RandomNormal }},
+	{"probability beyond 1", kernels.ErrAttr, func(c *call) bool {
+		c.attr.Alpha = 1.5
+		return c.id == kernels.Bernoulli && len(c.in) == 0 || c.id == kernels.Dropout
+	}},
 	{"nothing to reduce", kernels.ErrDims, func(c *call) bool {
 		switch c.id {
 		case kernels.Max, kernels.Min, kernels.ArgMax, kernels.ArgMin:
@@ -171,7 +181,7 @@ func inGroups(c *call, groups int) bool {
 
 // hasOptional reports whether the sample of id has inputs that may be left out.
 func hasOptional(id kernels.ID) bool {
-	return id == kernels.MatMul || id == kernels.Conv || id >= kernels.LayerNorm && id <= kernels.NLLGrad
+	return id == kernels.MatMul || id == kernels.Conv || id == kernels.Bernoulli || id >= kernels.LayerNorm && id <= kernels.NLLGrad
 }
 
 // onOut and onLast change the first output and the last input, onDim the first

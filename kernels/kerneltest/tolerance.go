@@ -100,6 +100,9 @@ var tolerances = [kernels.NumOps]tolerance{
 	// A handful of roundings per element, factors rounded to the dtype.
 	kernels.SGDStep:   {eps: 8},
 	kernels.AdamWStep: {eps: 16},
+	// Numbers by whole operations; normal ones by three functions within some ulp.
+	kernels.Sequence: {bits: true}, kernels.RandomUniform: {bits: true}, kernels.RandomInt: {bits: true}, kernels.Bernoulli: {bits: true}, kernels.Dropout: {bits: true},
+	kernels.RandomNormal: {eps: 8},
 }
 
 // epsilon is the distance from 1 to the next number of the type that d is

@@ -23,10 +23,11 @@ func philox(c [4]uint32, key [2]uint32) [4]uint32 {
 	return c
 }
 
-// Uniform32 returns number i of the float32s in [0,1) that begin at block
-// offset: four of a block, the top 24 bits of each word.
-func Uniform32(seed, offset, i uint64) float32 {
-	return float32(Philox(seed, offset+i/4)[i%4]>>8) * 0x1p-24
+// Uniform32 returns number i of those of [0,1) that begin at block offset and
+// have so many digits, 24 at most: four of a block, the top bits of each word.
+func Uniform32(seed, offset, i uint64, digits int) float32 {
+	word := Philox(seed, offset+i/4)[i%4]
+	return float32(math.Ldexp(float64(word>>(32-digits)), -digits))
 }
 
 // Uniform64 returns number i of the float64s in [0,1) that begin at block
@@ -42,14 +43,14 @@ func pair(seed, offset, i uint64) uint64 {
 	return uint64(words[j+1])<<32 | uint64(words[j])
 }
 
-// Normal32 returns number i of the normally distributed float32s, of mean 0 and
-// deviation 1, that begin at block offset: Box and Muller's pair of the first
-// two words of a block, and that of the last two.
-func Normal32(seed, offset, i uint64) float32 {
+// Normal32 returns number i of the normally distributed numbers, of mean 0 and
+// deviation 1, that begin at block offset: Box and Muller's pair of the top 24
+// bits of the first two words of a block, and that of the last two.
+func Normal32(seed, offset, i uint64) float64 {
 	words := Philox(seed, offset+i/4)
 	j := i % 4 &^ 1
 	u, v := float64(words[j]>>8+1)*0x1p-24, float64(words[j+1]>>8)*0x1p-24
-	return float32(boxMuller(u, v, i%2))
+	return boxMuller(u, v, i%2)
 }
 
 // Normal64 returns number i of the normally distributed float64s that begin at

@@ -25,9 +25,9 @@ func TestRandomMoments(t *testing.T) {
 		number          func(i uint64) float64
 		mean, deviation float64
 	}{
-		"uniform32": {func(i uint64) float64 { return float64(Uniform32(3, 1<<40, i)) }, 0.5, math.Sqrt(1.0 / 12)},
+		"uniform32": {func(i uint64) float64 { return float64(Uniform32(3, 1<<40, i, 24)) }, 0.5, math.Sqrt(1.0 / 12)},
 		"uniform64": {func(i uint64) float64 { return Uniform64(3, 7, i) }, 0.5, math.Sqrt(1.0 / 12)},
-		"normal32":  {func(i uint64) float64 { return float64(Normal32(1<<60, 9, i)) }, 0, 1},
+		"normal32":  {func(i uint64) float64 { return Normal32(1<<60, 9, i) }, 0, 1},
 		"normal64":  {func(i uint64) float64 { return Normal64(5, 0, i) }, 0, 1},
 	} {
 		var sum, squares float64

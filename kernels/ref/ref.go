@@ -90,6 +90,12 @@ var bodies = [kernels.NumOps]func(a *kernels.Args) error{
 	kernels.NLLGrad:          nllGrad,
 	kernels.SGDStep:          sgdStep,
 	kernels.AdamWStep:        adamWStep,
+	kernels.Sequence:         sequence,
+	kernels.RandomUniform:    randomUniform,
+	kernels.RandomNormal:     randomNormal,
+	kernels.RandomInt:        randomInt,
+	kernels.Bernoulli:        bernoulli,
+	kernels.Dropout:          dropout,
 
 	kernels.AdaptiveAvgPool:     adaptiveAvgPool,
 	kernels.AdaptiveAvgPoolGrad: adaptiveAvgPoolGrad,
