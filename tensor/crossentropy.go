@@ -9,11 +9,13 @@ import (
 // Reduction is what becomes of the losses of single elements.
 type Reduction uint8
 
-// The reductions, PyTorch's "mean", "sum" and "none".
+// The reductions, PyTorch's "mean", "sum" and "none", and the "batchmean" of
+// [Tensor.KLDiv], the sum over the size of the first dim, or 1 where there is none.
 const (
 	MeanReduction Reduction = iota
 	SumReduction
 	NoReduction
+	BatchMeanReduction
 )
 
 // CrossEntropyOptions say how a [Tensor.CrossEntropyWith] weighs classes and

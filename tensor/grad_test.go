@@ -120,6 +120,7 @@ func gradCases() []gradCase {
 		{name: "square", shapes: [][]int{{4}}, f: one(func(a T) T { return a.Mul(a) })},
 	}
 	cases = append(cases, normCases()...)
+	cases = append(cases, lossCases()...)
 	for _, classes := range [][]int64{{0, 3, 1}, {2, 2, 2}} {
 		cases = append(cases, gradCase{name: fmt.Sprint("CrossEntropy ", classes), shapes: [][]int{{3, 4}},
 			f: one(func(a T) T { return a.CrossEntropy(tensor.FromSlice(a.Device(), classes)) })})

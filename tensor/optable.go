@@ -73,6 +73,15 @@ var (
 	bernoulliDef        = &opDef{name: "Bernoulli"}
 	dropoutDef          = &opDef{name: "Dropout"}
 	dropoutGradDef      = &opDef{name: "Dropout backward"}
+	mseLossDef          = define("MSELoss", kernels.Floats, 16)
+	l1LossDef           = define("L1Loss", kernels.Floats, 16)
+	huberLossDef        = define("HuberLoss", kernels.Floats, 16)
+	smoothL1LossDef     = define("SmoothL1Loss", kernels.Floats, 16)
+	klDivDef            = define("KLDiv", kernels.Floats, 16)
+	klDivLogDef         = &opDef{name: "KLDiv"}
+	bceWithLogitsDef    = define("BCEWithLogits", kernels.Floats, 16)
+	bceLossDef          = define("BCELoss", kernels.Floats, 16)
+	lossGradDef         = &opDef{name: "loss's backward"}
 )
 
 // Elementwise ops.
@@ -236,6 +245,9 @@ func init() {
 	groupNormDef.backward = groupNormBackward
 	batchNormDef.backward = batchNormBackward
 	nllDef.backward = nllBackward
+	for _, k := range []*lossKind{mseLoss, l1Loss, huberLoss, smoothL1Loss, klDivLoss, klDivLogLoss, bceLogitsLoss, bceLoss} {
+		k.def.backward = k.backward
+	}
 	transposeDef.backward = transposeBackward
 	expandDef.backward = expandBackward
 	for _, def := range []*opDef{sliceDef, selectDef, splitDef, chunkDef, diagonalDef} {
