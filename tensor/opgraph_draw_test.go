@@ -1,0 +1,320 @@
+package tensor_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"tarn/tensor"
+)
+
+// graphDraw makes a program out of bytes: each decision takes the next one, and
+// when there are none left the program ends. Every call is run as it is drawn,
+// on the reference's device, for the shapes and the ranges of what there is to
+// go on with; one that is refused, or whose results are too large, is dropped.
+type graphDraw struct {
+	bytes []byte
+	d     *tensor.Device
+	p     *graphProgram
+	m     *machine
+	pool  []*graphEntry
+	dt    tensor.DType // of most leaves
+	tries int
+	// dropped counts the calls that were drawn and refused, by name.
+	dropped map[string]int
+}
+
+// graphEntry is what a draw knows of a tensor.
+type graphEntry struct {
+	v      value
+	shape  tensor.Shape
+	dt     tensor.DType
+	lo, hi float64 // the range of the elements; 0 where there are none
+	grad   bool    // a backward can begin here
+}
+
+const largest = 100 // of an element; beyond it functions get too steep
+
+// pick takes a byte for a number below n.
+func (g *graphDraw) pick(n int) int {
+	if len(g.bytes) == 0 {
+		return 0
+	}
+	b := g.bytes[0]
+	g.bytes = g.bytes[1:]
+	return int(b) % n
+}
+
+func (g *graphDraw) chance(percent int) bool {
+	return g.pick(256)*100 < percent*256 && len(g.bytes) > 0
+}
+
+func oneOf[T any](g *graphDraw, list ...T) T { return list[g.pick(len(list))] }
+
+// drawProgram returns the program of some bytes.
+func drawProgram(name string, bytes []byte, reference *tensor.Device, dropped map[string]int) (*graphProgram, error) {
+	scope := tensor.NewScope()
+	g := &graphDraw{bytes: bytes, d: reference, p: &graphProgram{name: name}, dropped: dropped,
+		m: &machine{d: reference, scope: scope, tensors: map[value]*tensor.Tensor{noValue: nil}}}
+	g.dt = oneOf(g, tensor.Float64, tensor.Float32, tensor.Float64, tensor.Float32, tensor.Float16, tensor.BFloat16)
+	g.leaf(g.dt, g.shape(4))
+	want := 3 + g.pick(18)
+	for calls := 0; calls < want && len(g.bytes) > 0; {
+		if g.step() {
+			calls++
+		}
+	}
+	g.decorate()
+	for v := range value(g.p.values) {
+		if t := g.m.tensors[v]; t != nil {
+			if err := t.Release(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return g.p, scope.Close()
+}
+
+// shape draws one of up to so many dims.
+func (g *graphDraw) shape(rank int) []int {
+	s := make([]int, g.pick(rank+1))
+	for i := range s {
+		s[i] = oneOf(g, 2, 3, 1, 5, 4, 3, 2, 7, 1, 4, 6, 0)
+		if s[i] == 0 && g.pick(3) > 0 {
+			s[i] = 3
+		}
+	}
+	return s
+}
+
+// leaf adds one to the program.
+func (g *graphDraw) leaf(dt tensor.DType, shape []int) *graphEntry {
+	return g.leafOf(dt, shape, oneOf(g, "eighths", "normal", "positive", "normal"), dt.IsFloat() && g.pick(4) > 0)
+}
+
+func (g *graphDraw) leafOf(dt tensor.DType, shape []int, kind string, grad bool) *graphEntry {
+	if !dt.IsFloat() && (kind == "eighths" || kind == "normal" || kind == "positive") {
+		kind = "below 5"
+	}
+	l := &graphLeaf{dt: dt, shape: slices.Clone(shape), kind: kind, seed: uint64(g.pick(256)), grad: grad}
+	st := graphStep{leaf: l, first: value(g.p.values), results: 1}
+	t := l.tensor(g.d)
+	if grad {
+		t = t.RequireGrad()
+	}
+	return g.add(st, []*tensor.Tensor{t})[0]
+}
+
+// add takes a step into the program, and what it made into the pool.
+func (g *graphDraw) add(st graphStep, made []*tensor.Tensor) []*graphEntry {
+	g.p.steps = append(g.p.steps, st)
+	g.p.values += st.results
+	var entries []*graphEntry
+	for i, t := range made {
+		v := st.first + value(i)
+		g.m.tensors[v] = t
+		e := &graphEntry{v: v, shape: t.Shape(), dt: t.DType(), grad: t.RequiresGrad()}
+		e.lo, e.hi, _ = rangeOf(t)
+		entries = append(entries, e)
+	}
+	g.pool = append(g.pool, entries...)
+	return entries
+}
+
+// rangeOf returns the least and the greatest element, and whether all are of a
+// size to go on with.
+func rangeOf(t *tensor.Tensor) (lo, hi float64, ok bool) {
+	x, err := elementsOf(t)
+	if err != nil {
+		return 0, 0, false
+	}
+	if len(x) == 0 {
+		return 0, 0, true
+	}
+	lo, hi = slices.Min(x), slices.Max(x)
+	return lo, hi, lo >= -largest && hi <= largest
+}
+
+// step draws one call and reports whether the program has it.
+func (g *graphDraw) step() bool {
+	if g.tries++; g.tries > 400 {
+		g.bytes = nil
+		return false
+	}
+	op := graphOps[(g.pick(256)*256+g.pick(256))%len(graphOps)]
+	args, ok := op.draw(g)
+	if !ok {
+		return false
+	}
+	c := &opCall{name: op.name, args: args, rounds: op.rounds}
+	if _, method := args[0].(value); method && graphFunctions[op.name] == nil && !op.bare {
+		c.handle = oneOf(g, "", "", "", "", "", "", "", "", "", "", "", "", "NoGrad", "On", "On", "In")
+	}
+	if op.name == "To" && unit(g.entry(args[0].(value)).dt) < unit(args[1].(tensor.DType)) {
+		c.rounds = true
+	}
+	made := c.run(g.m)
+	ok = len(made) > 0
+	size := 0
+	for _, t := range made {
+		if t.Err() != nil {
+			ok = false
+			g.dropped[op.name+": "+t.Err().Error()]++
+			continue
+		}
+		_, _, fits := rangeOf(t)
+		ok = ok && fits
+		size += t.Len()
+	}
+	if !ok || size > 800 {
+		for _, t := range made {
+			g.m.errs = append(g.m.errs, t.Release())
+		}
+		return false
+	}
+	g.add(graphStep{call: c, first: value(g.p.values), results: len(made)}, made)
+	return true
+}
+
+func (g *graphDraw) entry(v value) *graphEntry { return g.pool[v] }
+
+// some returns a tensor of the pool, one of the newest more often than not.
+func (g *graphDraw) some(fits func(e *graphEntry) bool) (*graphEntry, bool) {
+	var list []*graphEntry
+	for _, e := range g.pool {
+		if fits(e) {
+			list = append(list, e)
+		}
+	}
+	if len(list) == 0 {
+		return nil, false
+	}
+	n := len(list)
+	if n > 4 && g.pick(3) > 0 {
+		return list[n-1-g.pick(4)], true
+	}
+	return list[g.pick(n)], true
+}
+
+// float is some tensor of floats; there always is one.
+func (g *graphDraw) float() *graphEntry {
+	e, _ := g.some(func(e *graphEntry) bool { return e.dt.IsFloat() })
+	return e
+}
+
+// ranked is some tensor of floats with so many dims, from the pool or new.
+func (g *graphDraw) ranked(least, most int) *graphEntry {
+	if e, ok := g.some(func(e *graphEntry) bool { return e.dt.IsFloat() && len(e.shape) >= least && len(e.shape) <= most }); ok && g.pick(8) > 0 {
+		return e
+	}
+	s := make([]int, least+g.pick(most-least+1))
+	for i := range s {
+		s[i] = oneOf(g, 2, 3, 5, 4, 6, 1, 3, 7)
+	}
+	return g.leaf(g.dt, s)
+}
+
+// partner is a tensor that broadcasts with e.
+func (g *graphDraw) partner(e *graphEntry, fits func(u *graphEntry) bool) *graphEntry {
+	u, ok := g.some(func(u *graphEntry) bool { return fits(u) && broadcasts(e.shape, u.shape) })
+	if ok && g.pick(4) > 0 {
+		return u
+	}
+	s := slices.Clone(e.shape[g.pick(len(e.shape)+1):])
+	for i := range s {
+		if g.pick(3) == 0 {
+			s[i] = 1
+		}
+	}
+	u = g.leaf(e.dt, s)
+	if !fits(u) {
+		u = g.leafOf(e.dt, s, "positive", g.pick(2) == 0 && e.dt.IsFloat())
+	}
+	return u
+}
+
+func broadcasts(a, b []int) bool {
+	for i := 1; i <= min(len(a), len(b)); i++ {
+		x, y := a[len(a)-i], b[len(b)-i]
+		if x != y && x != 1 && y != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// dim draws one of e's, from the end or the beginning; e has dims.
+func (g *graphDraw) dim(e *graphEntry) int {
+	d := g.pick(len(e.shape))
+	if g.pick(2) == 0 {
+		return d - len(e.shape)
+	}
+	return d
+}
+
+// dims draws some, which may be none.
+func (g *graphDraw) dims(e *graphEntry) (list []any) {
+	for d := range e.shape {
+		switch g.pick(4) {
+		case 0:
+			list = append(list, d)
+		case 1:
+			list = append(list, d-len(e.shape))
+		}
+	}
+	return list
+}
+
+// decorate says what is released early, where the backward begins and how.
+func (g *graphDraw) decorate() {
+	last := make([]int, g.p.values) // the step of the last use
+	for i, st := range g.p.steps {
+		for k := range st.results {
+			last[int(st.first)+k] = i
+		}
+		if st.call != nil {
+			st.call.operands(func(v value) {
+				if v != noValue {
+					last[v] = i
+				}
+			})
+		}
+	}
+	used := map[value]bool{}
+	for range 1 + g.pick(3) {
+		var list []*graphEntry
+		for _, e := range g.pool {
+			if e.grad && !used[e.v] && g.p.made(e.v).call != nil {
+				list = append(list, e)
+			}
+		}
+		if len(list) == 0 {
+			break
+		}
+		e := list[len(list)-1-g.pick(min(len(list), 5))]
+		used[e.v] = true
+		g.p.roots = append(g.p.roots, e.v)
+		g.p.ups = append(g.p.ups, graphLeaf{dt: e.dt, shape: e.shape, kind: "normal", seed: uint64(g.pick(256))})
+	}
+	if g.chance(60) {
+		for _, e := range g.pool {
+			if !used[e.v] && g.p.made(e.v).call != nil && g.pick(2) == 0 {
+				st := &g.p.steps[last[e.v]]
+				st.release = append(st.release, e.v)
+			}
+		}
+	}
+	g.p.ask, g.p.retain = g.chance(40), g.chance(20)
+}
+
+// made returns the step that made v.
+func (p *graphProgram) made(v value) *graphStep {
+	for i := range p.steps {
+		if st := &p.steps[i]; v >= st.first && v < st.first+value(st.results) {
+			return st
+		}
+	}
+	panic(fmt.Sprint("no step made tensor ", v))
+}
+
+var infinity = math.Inf(1)
