@@ -1,5 +1,0 @@
-//go:build full
-
-package tensor_test
-
-const full, every = true, 1
