@@ -29,6 +29,9 @@ func Table() *kernels.Table {
 				if err := kernels.Check(id, id.DTypes(), a); err != nil {
 					return err
 				}
+				if kernels.NothingToWrite(a) {
+					return nil
+				}
 				return body(a)
 			},
 		}
