@@ -16,11 +16,12 @@ type BatchNormOptions struct {
 }
 
 // BatchNorm is, for each channel of t [N,C,...], (t-mean)/sqrt(var+Eps)*w + b,
-// with w and b [C], which may be nil. In training mean and var are those of the
-// channel over all examples, and mean and variance [C], if they are not nil, are
-// moved towards them in place: new = (1-Momentum)*old + Momentum*batch's, the
-// variance with n-1 for n as in PyTorch. Otherwise they are what is taken. They
-// are float64 for float64 and float32 for all other types, and take no gradient.
+// with w and b [C], which may be nil, of types as for [Tensor.LayerNorm]. In
+// training mean and var are those of the channel over all examples, and mean and
+// variance [C], if they are not nil, are moved towards them in place: new =
+// (1-Momentum)*old + Momentum*batch's, the variance with n-1 for n as in PyTorch.
+// Otherwise they are what is taken. They are float64 for float64 and float32 for
+// all other types, and take no gradient.
 // Training with a single element a channel is an error, as in PyTorch; without
 // any the running statistics stay.
 func (t *Tensor) BatchNorm(w, b, mean, variance *Tensor, o BatchNormOptions) *Tensor {
@@ -41,6 +42,7 @@ func (t *Tensor) BatchNorm(w, b, mean, variance *Tensor, o BatchNormOptions) *Te
 	s := seen{c: &c}
 	seenX := s.as(c.operands[0], shape...)
 	vectors := s.flat(c.operands[1:c.n])
+	wideX, wideY := s.wide(seenX, c.affineType()), s.wideResult(c.affineType())
 	attr := kernels.Attr{Norm: kernels.NormAttr{Eps: o.Eps, Momentum: o.Momentum}}
 	statistics := []*Tensor{mean, variance}
 	if o.Training {
@@ -50,9 +52,9 @@ func (t *Tensor) BatchNorm(w, b, mean, variance *Tensor, o BatchNormOptions) *Te
 		id := kernels.BatchNormInfer
 		a := kernels.NewArgs()
 		a.Attr = attr
-		a.Out = append(a.Out, s.as(c.out, shape...).view)
-		a.In = append(a.In, seenX.view)
-		outs, ins := []*Tensor{c.out}, append([]*Tensor{seenX}, vectors...)
+		a.Out = append(a.Out, s.as(wideY, shape...).view)
+		a.In = append(a.In, wideX.view)
+		outs, ins := []*Tensor{wideY}, append([]*Tensor{wideX}, vectors...)
 		if o.Training {
 			id = kernels.BatchNorm
 			outs = append(outs, statistics...)
@@ -76,6 +78,7 @@ func (t *Tensor) BatchNorm(w, b, mean, variance *Tensor, o BatchNormOptions) *Te
 			mean.storage.version.Add(1)
 			variance.storage.version.Add(1)
 		}
+		s.settle(wideY)
 	}
 	y := c.finish(func(n *node) {
 		n.save(0, seenX)

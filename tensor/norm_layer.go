@@ -8,8 +8,12 @@ import (
 
 // LayerNorm takes the mean over the last dims, those of w, off t, divides by the
 // deviation sqrt(var+eps), var being the mean of the squares, and then multiplies
-// by w and adds b. w and b have one shape and t's dtype; either may be nil. See
-// [Tensor.LayerNormDims] for neither.
+// by w and adds b. w and b have one shape and t's dtype, or float32 where that is a
+// half type; either may be nil. See [Tensor.LayerNormDims] for neither.
+//
+// The normalisations compute half types in float32 and round once, float32
+// weights and their gradients not at all; only a b without a w is added after the
+// rounding. The result has t's type, as in PyTorch.
 func (t *Tensor) LayerNorm(w, b *Tensor, eps float64) *Tensor {
 	switch {
 	case w == nil && b == nil:
@@ -76,9 +80,12 @@ func planesOf(x *kernels.View) []int {
 	return []int{int(x.Dims[0]), int(x.Dims[1]), s}
 }
 
-// thenAdd returns y, which it releases, plus b.
+// thenAdd returns y, which it releases, plus b, in y's type where that is a half.
 func thenAdd(y, b *Tensor) *Tensor {
 	z := y.Add(b)
+	if dt := y.view.DType; dt.IsHalf() && z.view.DType == Float32 {
+		z = replaced(z, z.To(dt))
+	}
 	y.Release()
 	return z
 }
@@ -107,8 +114,20 @@ func startNorm(c *call, def *opDef, t, w, b *Tensor) {
 	default:
 		start(c, def, t, w, b)
 	}
+	if c.err == nil && c.n > 1 && c.operands[0].view.DType.IsHalf() && c.affineType() == Float32 {
+		// w and b are compared with each other then.
+		x := c.operands[0]
+		c.operands[0] = c.operands[1]
+		c.wantSame()
+		c.operands[0] = x
+		return
+	}
 	c.wantFloat()
 }
+
+// affineType is the type of w and b, in which a normalisation computes; without
+// them that of x.
+func (c *call) affineType() DType { return c.operands[min(1, c.n-1)].view.DType }
 
 // wantChannels demands that w and b have the given dims.
 func (c *call) wantChannels(dims []int64) error {
@@ -162,19 +181,23 @@ func (c *call) normalise(id kernels.ID, attr kernels.NormAttr, shape []int, stat
 	s := seen{c: c}
 	x := s.as(c.operands[0], shape...)
 	vectors := s.flat(c.operands[1:c.n])
+	wideX, wideY := s.wide(x, c.affineType()), s.wideResult(c.affineType())
 	stats := s.keep(s.make(dt.Statistic(), append([]int64{kinds}, statistics...)))
 	if c.err == nil {
 		a := kernels.NewArgs()
-		a.Out = append(a.Out, s.as(c.out, shape...).view, part(stats, 0))
+		a.Out = append(a.Out, s.as(wideY, shape...).view, part(stats, 0))
 		if kinds == 2 {
 			a.Out = append(a.Out, part(stats, 1))
 		}
-		a.In = append(a.In, x.view)
+		a.In = append(a.In, wideX.view)
 		for _, v := range vectors {
 			a.In = append(a.In, v.view)
 		}
 		a.Attr.Norm = attr
-		c.launch(id, a, stats)
+		c.err = c.stream.launch(id, a, []*Tensor{wideY, stats}, append([]*Tensor{wideX}, vectors...))
+		c.launched = true
+		a.Put()
+		s.settle(wideY)
 	}
 	y := c.finish(func(n *node) {
 		n.save(0, x)
@@ -228,7 +251,9 @@ func normGradients(g *gradients, id kernels.ID, x, stats, more *Tensor, statisti
 	}
 	c.result(g.result.DType, g.result.Dims[:g.result.Rank])
 	s := seen{c: &c}
-	up := s.as(g.up, shapeOf(&x.view)...)
+	wide := g.slots[min(1, g.n-1)].view.DType // of w and b, in which this computes
+	up := s.wide(s.as(g.up, shapeOf(&x.view)...), wide)
+	wideX, dx := s.wide(x, wide), s.wideResult(wide)
 	var sums [2]*Tensor // dw and db
 	count := 0
 	if id == kernels.BatchNormGrad {
@@ -244,22 +269,23 @@ func normGradients(g *gradients, id kernels.ID, x, stats, more *Tensor, statisti
 		channels = g.result.Dims[g.result.Rank-int8(g.attr.dim[0]) : g.result.Rank]
 	}
 	for i := range count {
-		sums[i] = s.make(g.result.DType, channels)
+		sums[i] = s.make(wide, channels)
 	}
 	if c.err == nil {
 		a := kernels.NewArgs()
-		a.Out = append(a.Out, s.as(c.out, shapeOf(&x.view)...).view)
+		a.Out = append(a.Out, s.as(dx, shapeOf(&x.view)...).view)
 		for _, sum := range sums[:count] {
 			a.Out = append(a.Out, s.as(sum, sum.Len()).view)
 		}
-		a.In = append(append(a.In, up.view, x.view), statistics...)
+		a.In = append(append(a.In, up.view, wideX.view), statistics...)
 		if g.n > 1 {
 			a.In = append(a.In, operands[len(operands)-1].view)
 		}
 		a.Attr = *g.attr.scalars
-		outs := append([]*Tensor{c.out}, sums[:count]...)
-		c.err = c.stream.launch(id, a, outs, append(operands, up))
+		outs := append([]*Tensor{dx}, sums[:count]...)
+		c.err = c.stream.launch(id, a, outs, append(operands, up, wideX))
 		a.Put()
+		s.settle(dx)
 	}
 	failed := c.err != nil
 	g.put(0, c.finish(nil))

@@ -37,6 +37,35 @@ func (s *seen) flat(ts []*Tensor) (flat []*Tensor) {
 	return flat
 }
 
+// wide returns t in type dt: t itself, or a copy.
+func (s *seen) wide(t *Tensor, dt DType) *Tensor {
+	if s.c.err != nil || t.view.DType == dt {
+		return t
+	}
+	u := s.keep(s.make(dt, t.view.Dims[:t.view.Rank]))
+	if s.c.err == nil {
+		s.c.err = s.c.stream.copyOf(u, t)
+	}
+	return u
+}
+
+// wideResult returns what an op that computes in type dt writes: the call's
+// result, or a tensor of dt that settle then rounds to it.
+func (s *seen) wideResult(dt DType) *Tensor {
+	out := s.c.out
+	if s.c.err != nil || out.view.DType == dt {
+		return out
+	}
+	return s.keep(s.make(dt, out.view.Dims[:out.view.Rank]))
+}
+
+// settle makes the call's result of its wideResult.
+func (s *seen) settle(wide *Tensor) {
+	if s.c.err == nil && wide != s.c.out {
+		s.c.err = s.c.stream.copyOf(s.c.out, wide)
+	}
+}
+
 // make returns a new dense tensor, which the caller releases or has kept.
 func (s *seen) make(dt DType, dims []int64) *Tensor {
 	if s.c.err != nil {
