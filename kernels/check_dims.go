@@ -21,8 +21,7 @@ func checkSame(id ID, role string, i int, v, want *View) *Error {
 
 func checkMatMul(id ID, a *Args) *Error {
 	out, x, y := &a.Out[0], &a.In[0], &a.In[1]
-	if out.Rank != 2 || x.Rank != 2 || y.Rank != 2 ||
-		x.Dims[1] != y.Dims[0] || out.Dims[0] != x.Dims[0] || out.Dims[1] != y.Dims[1] {
+	if !multiply(out, x, y) {
 		return fail(id, ErrDims, "in[0] %v times in[1] %v into out[0] %v", *x, *y, *out)
 	}
 	if a.Attr.Activation > Rectify {
@@ -37,6 +36,17 @@ func checkMatMul(id ID, a *Args) *Error {
 		return fail(id, ErrAttr, "accumulate into out[0] %v goes with neither bias nor activation", *out)
 	}
 	return nil
+}
+
+// multiply reports whether matrices of x times those of y are as many as out has,
+// and of its dims.
+func multiply(out, x, y *View) bool {
+	if out.Rank < 2 || x.Rank != out.Rank || y.Rank != out.Rank {
+		return false
+	}
+	batch := out.Rank - 2
+	return equal(x.Dims[:batch], out.Dims[:batch]) && equal(y.Dims[:batch], out.Dims[:batch]) &&
+		x.Dims[batch+1] == y.Dims[batch] && out.Dims[batch] == x.Dims[batch] && out.Dims[batch+1] == y.Dims[batch+1]
 }
 
 func checkCrossEntropy(id ID, a *Args) *Error {

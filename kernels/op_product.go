@@ -2,7 +2,9 @@ package kernels
 
 // Products of matrices, windows over images, attention.
 const (
-	// MatMul: Out[0] [M,N] = act(In[0] [M,K] x In[1] [K,N] + In[2] [M,N]).
+	// MatMul: Out[0] [...,M,N] = act(In[0] [...,M,K] x In[1] [...,K,N] + In[2]
+	// [...,M,N]), of rank 2 to 8 each, with the same dims before the last two: they
+	// count products. An input that several products use has stride 0 there.
 	// In[2], the bias, may be left out, and is usually broadcast along M.
 	// act is Attr.Activation. With Attr.Accumulate the product is added to
 	// Out[0] (no bias, no activation). A transposed operand is one with swapped

@@ -10,39 +10,52 @@ import "tarn/kernels"
 // pieceFLOP is the least work of a piece of a product: some microseconds.
 const pieceFLOP = 1 << 20
 
-// pieces returns into how many pieces a product is cut: several a thread, so
-// that one that is held up holds up little.
-func pieces(m, n, k int64) int64 {
+// pieces returns into how many groups the products of p are cut, and into how
+// many blocks each product of a group of one: several pieces a thread, so that
+// one that is held up holds up little.
+func pieces(p *kernels.Product) (groups, blocks int64) {
 	threads := int64(Threads())
 	if threads == 1 {
-		return 1
+		return 1, 1
 	}
-	return max(min(2*threads, 2*m*n*k/pieceFLOP), 1)
+	count := p.Count()
+	want := max(min(2*threads, 2*p.M*p.N*p.K*count/pieceFLOP), 1)
+	if count >= want {
+		return want, 1
+	}
+	return count, ceil(want, max(count, 1))
 }
 
 // scratchBytes is the work space of a product in C, some for each thread.
 func scratchBytes(a *kernels.Args) int64 {
-	return min(pieces(a.Out[0].Dims[0], a.Out[0].Dims[1], a.In[0].Dims[1]), int64(Threads())) * C.SCRATCH
+	p := kernels.NewProduct(a)
+	groups, blocks := pieces(&p)
+	return min(groups*blocks, int64(Threads())) * C.SCRATCH
 }
 
-// matMulInC does a product on as many threads as there is work space for.
+// matMulInC does products on as many threads as there is work space for.
 func matMulInC(a *kernels.Args) error {
-	out, x, y := &a.Out[0], &a.In[0], &a.In[1]
-	m, n, k := out.Dims[0], out.Dims[1], x.Dims[1]
-	g := C.struct_gemm{
-		m: C.int64_t(m), n: C.int64_t(n), k: C.int64_t(k),
-		ars: C.int64_t(x.Strides[0]), acs: C.int64_t(x.Strides[1]),
-		brs: C.int64_t(y.Strides[0]), bcs: C.int64_t(y.Strides[1]),
-		crs: C.int64_t(out.Strides[0]), ccs: C.int64_t(out.Strides[1]),
-		accumulate: flag(a.Attr.Accumulate), relu: flag(a.Attr.Activation == kernels.Rectify),
+	p := kernels.NewProduct(a)
+	c := C.struct_products{
+		count: C.int64_t(p.Count()), rank: C.int32_t(p.Rank),
+		g: C.struct_gemm{
+			m: C.int64_t(p.M), n: C.int64_t(p.N), k: C.int64_t(p.K),
+			ars: C.int64_t(p.X.Row), acs: C.int64_t(p.X.Col),
+			brs: C.int64_t(p.Y.Row), bcs: C.int64_t(p.Y.Col),
+			crs: C.int64_t(p.Out.Row), ccs: C.int64_t(p.Out.Col),
+			biasrs: C.int64_t(p.Bias.Row), biascs: C.int64_t(p.Bias.Col),
+			accumulate: flag(a.Attr.Accumulate), relu: flag(a.Attr.Activation == kernels.Rectify),
+		},
 	}
-	var bias uintptr
-	if len(a.In) == 3 {
-		b := &a.In[2]
-		bias, g.biasrs, g.biascs = b.Ptr, C.int64_t(b.Strides[0]), C.int64_t(b.Strides[1])
+	for d := range p.Rank {
+		c.dims[d] = C.int64_t(p.Dims[d])
+		c.as[d], c.bs[d] = C.int64_t(p.X.Batch[d]), C.int64_t(p.Y.Batch[d])
+		c.cs[d], c.biass[d] = C.int64_t(p.Out.Batch[d]), C.int64_t(p.Bias.Batch[d])
 	}
+	groups, blocks := pieces(&p)
+	c.groups, c.blocks = C.int64_t(groups), C.int64_t(blocks)
 	threads := min(int64(Threads()), a.Work.Len()*a.Work.DType.Size()/C.SCRATCH)
-	C.tarn_gemm(&g, C.uintptr_t(out.Ptr), C.uintptr_t(x.Ptr), C.uintptr_t(y.Ptr), C.uintptr_t(bias),
-		C.int64_t(pieces(m, n, k)), C.uintptr_t(a.Work.Ptr), C.int(threads))
+	C.tarn_gemm(&c, C.uintptr_t(p.Out.Ptr), C.uintptr_t(p.X.Ptr), C.uintptr_t(p.Y.Ptr), C.uintptr_t(p.Bias.Ptr),
+		C.uintptr_t(a.Work.Ptr), C.int(threads))
 	return nil
 }

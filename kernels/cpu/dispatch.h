@@ -9,9 +9,17 @@ enum { ISA_BASELINE, ISA_AVX2, ISA_AVX512, NUM_ISAS };
 int tarn_isa_supported(int isa); // whether this processor can run it
 void tarn_isa_choose(int isa);   // for all calls from then on
 
-// pieces is into how many pieces the product is cut; each of the threads has
-// SCRATCH bytes of scratch.
-void tarn_gemm(struct gemm *g, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t bias, int64_t pieces, uintptr_t scratch, int threads);
+// products are count products, in rank dims, of which g is the first. They are
+// cut into groups and, where each is of one product, that into blocks.
+struct products {
+	struct gemm g;
+	int64_t count, groups, blocks;
+	int32_t rank;
+	int64_t dims[6], as[6], bs[6], cs[6], biass[6]; // strides from one product to the next, in elements
+};
+
+// Each of the threads has SCRATCH bytes of scratch.
+void tarn_gemm(struct products *p, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t bias, uintptr_t scratch, int threads);
 
 // The operands of the elementwise ops and of the optimiser steps are out, x, y;
 // out; parameter, gradient, momentum (0: none); parameter, moments, gradient.

@@ -168,11 +168,11 @@ void tarn_adamw(const struct rows *r, const struct adamw *h, int threads) {
 	share_elementwise((struct elementwise){.r = r, .run = run_adamw, .h = h}, ADAMW_COST, threads);
 }
 
-// product is a gemm cut into blocks of rows, or of columns where it has few
-// rows. The sum over k is not cut, so the cut does not show in the result.
-struct product {
-	const struct gemm *g;
-	int64_t pieces;
+// shared_products are products cut into groups of whole ones or, where there are
+// few, each into blocks of rows, or of columns where it has few rows. The sum over
+// k is not cut, so the cut does not show in the result.
+struct shared_products {
+	const struct products *p;
 	uintptr_t scratch;
 };
 
@@ -180,19 +180,35 @@ struct product {
 // edges than it must.
 enum { TILES = 96 };
 
-static void product_piece(const void *job, int64_t i, int worker) {
-	const struct product *p = job;
-	const struct gemm *g = p->g;
-	float *scratch = FLOATS(p->scratch + (uintptr_t)worker * SCRATCH);
-	struct slice s = slice_of(i, p->pieces, g->m >= g->n ? g->m : g->n, p->pieces > 1 ? TILES : 1);
-	if (g->m >= g->n) tarn_isa->gemm(g, s.lo, s.hi, 0, g->n, scratch);
-	else tarn_isa->gemm(g, 0, g->m, s.lo, s.hi, scratch);
+// nth_product returns product i of p.
+static struct gemm nth_product(const struct products *p, int64_t i) {
+	struct gemm g = p->g;
+	for (int d = p->rank - 1; d >= 0; d--) {
+		int64_t at = i % p->dims[d];
+		i /= p->dims[d];
+		g.a += at * p->as[d], g.b += at * p->bs[d], g.c += at * p->cs[d];
+		if (g.bias) g.bias += at * p->biass[d];
+	}
+	return g;
 }
 
-void tarn_gemm(struct gemm *g, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t bias, int64_t pieces, uintptr_t scratch, int threads) {
-	g->c = FLOATS(c), g->a = FLOATS(a), g->b = FLOATS(b), g->bias = FLOATS(bias);
-	struct product p = {.g = g, .pieces = pieces, .scratch = scratch};
-	tarn_share(product_piece, &p, pieces, threads);
+static void product_piece(const void *job, int64_t i, int worker) {
+	const struct shared_products *shared = job;
+	const struct products *p = shared->p;
+	float *scratch = FLOATS(shared->scratch + (uintptr_t)worker * SCRATCH);
+	struct slice products = slice_of(i / p->blocks, p->groups, p->count, 1);
+	struct slice s = slice_of(i % p->blocks, p->blocks, p->g.m >= p->g.n ? p->g.m : p->g.n, p->blocks > 1 ? TILES : 1);
+	for (; products.lo < products.hi; products.lo++) {
+		struct gemm g = nth_product(p, products.lo);
+		if (g.m >= g.n) tarn_isa->gemm(&g, s.lo, s.hi, 0, g.n, scratch);
+		else tarn_isa->gemm(&g, 0, g.m, s.lo, s.hi, scratch);
+	}
+}
+
+void tarn_gemm(struct products *p, uintptr_t c, uintptr_t a, uintptr_t b, uintptr_t bias, uintptr_t scratch, int threads) {
+	p->g.c = FLOATS(c), p->g.a = FLOATS(a), p->g.b = FLOATS(b), p->g.bias = FLOATS(bias);
+	struct shared_products shared = {.p = p, .scratch = scratch};
+	tarn_share(product_piece, &shared, p->groups * p->blocks, threads);
 }
 
 void tarn_to_floats(int half, float *out, uintptr_t in, int64_t n) { tarn_isa->to_floats[half](out, (const uint16_t *)in, n); }

@@ -15,18 +15,17 @@ const (
 	packedAlign = 64
 )
 
-// gemm is one MatMul. Per block of K the operands are packed, whatever their
+// gemm is one product. Per block of K the operands are packed, whatever their
 // strides, into tiles that the micro-kernel reads from front to back: an A
 // tile holds tileRows values per step of K, a B tile tileCols. Rows and
 // columns beyond the edge are 0. Every element of the result is summed up in
 // order of K by one goroutine.
 type gemm[T float] struct {
-	out, x, y, bias *kernels.View // bias nil if there is none
-	m, n, k         int64
-	packedX         uintptr
-	packedY         uintptr
-	rectify         bool
-	accumulate      bool
+	kernels.Product
+	packedX    uintptr
+	packedY    uintptr
+	rectify    bool
+	accumulate bool
 
 	k0, kb int64 // the present block of K
 }
@@ -39,13 +38,32 @@ func packedBytes(n, k, tile, size int64) int64 {
 	return ceil(bytes, packedAlign) * packedAlign
 }
 
+// smallProduct is the multiplications below which a product is one goroutine's.
+const smallProduct = 1 << 16
+
+// packedProduct returns the bytes of both operands of a product, packed.
+func packedProduct(p *kernels.Product, size int64) int64 {
+	return packedBytes(p.M, p.K, tileRows, size) + packedBytes(p.N, p.K, tileCols, size)
+}
+
+// goGroups returns into how many groups small products are cut that goroutines
+// do side by side, each with work space of its own; 1 for large ones, which
+// come one after the other.
+func goGroups(p *kernels.Product) int64 {
+	work := p.M * p.N * min(p.K, blockK)
+	if work >= smallProduct {
+		return 1
+	}
+	return chunks(p.Count(), max(smallProduct/max(work, 1), 1))
+}
+
 func matMulWorkspace(a *kernels.Args) int64 {
 	size := a.Out[0].DType.Size()
 	if size == 4 && bodiesInC() != nil {
 		return scratchBytes(a)
 	}
-	m, n, k := a.Out[0].Dims[0], a.Out[0].Dims[1], a.In[0].Dims[1]
-	return packedBytes(m, k, tileRows, size) + packedBytes(n, k, tileCols, size)
+	p := kernels.NewProduct(a)
+	return goGroups(&p) * packedProduct(&p, size)
 }
 
 // matMul is the body of MatMul.
@@ -53,32 +71,54 @@ func matMul[T float](a *kernels.Args) error {
 	if c := inC[T](minRun); c != nil {
 		return c.matMul(a)
 	}
-	g := gemm[T]{
-		out: &a.Out[0], x: &a.In[0], y: &a.In[1],
-		m: a.Out[0].Dims[0], n: a.Out[0].Dims[1], k: a.In[0].Dims[1],
-		rectify:    a.Attr.Activation == kernels.Rectify,
-		accumulate: a.Attr.Accumulate,
+	p := kernels.NewProduct(a)
+	count, packed := p.Count(), packedProduct(&p, sizeOf[T]())
+	groups := goGroups(&p)
+	if packed > 0 {
+		groups = max(min(groups, a.Work.Len()*a.Work.DType.Size()/packed), 1)
 	}
-	if len(a.In) == 3 {
-		g.bias = &a.In[2]
+	g := gemm[T]{rectify: a.Attr.Activation == kernels.Rectify, accumulate: a.Attr.Accumulate, packedX: a.Work.Ptr}
+	if groups == 1 {
+		g.all(&p, 0, count)
+		return nil
 	}
-	g.packedX = a.Work.Ptr
-	g.packedY = a.Work.Ptr + uintptr(packedBytes(g.m, g.k, tileRows, sizeOf[T]()))
-	for g.k0 = 0; g.k0 == 0 || g.k0 < g.k; g.k0 += blockK {
-		g.kb = min(g.k-g.k0, blockK)
+	shared, each := p, g
+	parallel(groups, 1, func(lo, hi int64) {
+		for group := lo; group < hi; group++ {
+			own := each
+			own.packedX += uintptr(group * packed)
+			own.all(&shared, group*count/groups, (group+1)*count/groups)
+		}
+	})
+	return nil
+}
+
+// all makes the products lo to hi of p, in g's work space.
+func (g *gemm[T]) all(p *kernels.Product, lo, hi int64) {
+	size := sizeOf[T]()
+	for i := lo; i < hi; i++ {
+		g.Product = p.Nth(i, size)
+		g.packedY = g.packedX + uintptr(packedBytes(g.M, g.K, tileRows, size))
+		g.multiply()
+	}
+}
+
+// multiply makes the product.
+func (g *gemm[T]) multiply() {
+	for g.k0 = 0; g.k0 == 0 || g.k0 < g.K; g.k0 += blockK {
+		g.kb = min(g.K-g.k0, blockK)
 		g.block()
 	}
-	return nil
 }
 
 // block adds the present block of K to the result.
 func (g *gemm[T]) block() {
-	rowTiles, colTiles := ceil(g.m, tileRows), ceil(g.n, tileCols)
-	items := ceil(g.m, itemRows) * ceil(g.n, itemCols)
-	if g.m*g.n*g.kb < 1<<16 || Threads() == 1 {
+	rowTiles, colTiles := ceil(g.M, tileRows), ceil(g.N, tileCols)
+	items := ceil(g.M, itemRows) * ceil(g.N, itemCols)
+	if g.M*g.N*g.kb < smallProduct || Threads() == 1 {
 		g.packRows(0, rowTiles)
 		g.packCols(0, colTiles)
-		g.multiply(0, items)
+		g.items(0, items)
 		return
 	}
 	shared := *g
@@ -87,30 +127,30 @@ func (g *gemm[T]) block() {
 		shared.packRows(min(lo, rowTiles), min(hi, rowTiles))
 		shared.packCols(max(lo-rowTiles, 0), max(hi-rowTiles, 0))
 	})
-	parallel(items, 1, func(lo, hi int64) { shared.multiply(lo, hi) })
+	parallel(items, 1, func(lo, hi int64) { shared.items(lo, hi) })
 }
 
 func (g *gemm[T]) packRows(lo, hi int64) {
 	for t := lo; t < hi; t++ {
 		to := dense[T](g.packedX+uintptr(t*tileRows*g.kb*sizeOf[T]()), tileRows*g.kb)
-		pack(to, g.x, t*tileRows, g.m, 0, g.k0, 1, tileRows)
+		pack(to, lineAt[T](g.X.Ptr, g.k0, g.X.Col), g.X.Row, g.X.Col, t*tileRows, g.M, tileRows)
 	}
 }
 
 func (g *gemm[T]) packCols(lo, hi int64) {
 	for t := lo; t < hi; t++ {
 		to := dense[T](g.packedY+uintptr(t*tileCols*g.kb*sizeOf[T]()), tileCols*g.kb)
-		pack(to, g.y, t*tileCols, g.n, 1, g.k0, 0, tileCols)
+		pack(to, lineAt[T](g.Y.Ptr, g.k0, g.Y.Row), g.Y.Col, g.Y.Row, t*tileCols, g.N, tileCols)
 	}
 }
 
-// pack copies from v the tile that starts at index first of dim across (which
-// has n) and at index k0 of dim along: for each step along, width values
-// across, 0 beyond the edge.
-func pack[T float](to []T, v *kernels.View, first, n int64, across int, k0 int64, along int, width int64) {
-	size := sizeOf[T]()
-	stepAcross, stepAlong := v.Strides[across]*size, v.Strides[along]*size
-	from := v.Ptr + uintptr(first*stepAcross+k0*stepAlong)
+// lineAt returns the address of the element that lies i steps after addr.
+func lineAt[T float](addr uintptr, i, step int64) uintptr { return addr + uintptr(i*step*sizeOf[T]()) }
+
+// pack copies a tile of the operand that begins at from, whose lines, of which it
+// has n, lie across elements apart and their elements along: for each step along,
+// the values of width lines from first on, 0 beyond the edge.
+func pack[T float](to []T, from uintptr, across, along, first, n, width int64) {
 	steps := int64(len(to)) / width
 	for j := range width {
 		if first+j >= n {
@@ -119,22 +159,22 @@ func pack[T float](to []T, v *kernels.View, first, n int64, across int, k0 int64
 			}
 			continue
 		}
-		line := from + uintptr(j*stepAcross)
+		values := lineAt[T](from, first+j, across)
 		for p := range steps {
-			to[p*width+j] = *at[T](line, p, stepAlong)
+			to[p*width+j] = *at[T](values, p, along*sizeOf[T]())
 		}
 	}
 }
 
-// multiply makes the items lo to hi of the result, counted row by row.
-func (g *gemm[T]) multiply(lo, hi int64) {
-	perRow := ceil(g.n, itemCols)
+// items makes the items lo to hi of the result, counted row by row.
+func (g *gemm[T]) items(lo, hi int64) {
+	perRow := ceil(g.N, itemCols)
 	size := sizeOf[T]()
 	for item := lo; item < hi; item++ {
 		row0, col0 := item/perRow*itemRows, item%perRow*itemCols
-		for j := col0; j < min(col0+itemCols, g.n); j += tileCols {
+		for j := col0; j < min(col0+itemCols, g.N); j += tileCols {
 			b := dense[[tileCols]T](g.packedY+uintptr(j*g.kb*size), g.kb)
-			for i := row0; i < min(row0+itemRows, g.m); i += tileRows {
+			for i := row0; i < min(row0+itemRows, g.M); i += tileRows {
 				a := dense[[tileRows]T](g.packedX+uintptr(i*g.kb*size), g.kb)
 				var c [tileRows * tileCols]T
 				c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7] = tile(a, b)
@@ -167,18 +207,18 @@ func tile[T float](a [][tileRows]T, b [][tileCols]T) (c0, c1, c2, c3, c4, c5, c6
 // first block of K begins the sum, the last one applies bias and activation.
 func (g *gemm[T]) store(i, j int64, c *[tileRows * tileCols]T) {
 	add := g.accumulate || g.k0 > 0
-	last := g.k0+g.kb >= g.k
+	last := g.k0+g.kb >= g.K
 	size := sizeOf[T]()
-	for r := range min(tileRows, g.m-i) {
-		row := g.out.Ptr + uintptr((i+r)*g.out.Strides[0]*size)
-		for s := range min(tileCols, g.n-j) {
-			to := at[T](row, j+s, g.out.Strides[1]*size)
+	for r := range min(tileRows, g.M-i) {
+		row := lineAt[T](g.Out.Ptr, i+r, g.Out.Row)
+		for s := range min(tileCols, g.N-j) {
+			to := at[T](row, j+s, g.Out.Col*size)
 			v := c[r*tileCols+s]
 			if add {
 				v += *to
 			}
-			if last && g.bias != nil {
-				v += *at[T](g.bias.Ptr+uintptr((i+r)*g.bias.Strides[0]*size), j+s, g.bias.Strides[1]*size)
+			if last && g.Bias.Ptr != 0 {
+				v += *at[T](lineAt[T](g.Bias.Ptr, i+r, g.Bias.Row), j+s, g.Bias.Col*size)
 			}
 			if last && g.rectify && v < 0 {
 				v = 0

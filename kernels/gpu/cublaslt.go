@@ -82,18 +82,14 @@ func (b *blas) close() error {
 // bytes.
 const blasAlignment = 256
 
-// workspace returns the bytes that multiply needs for the products of a, which
-// has a dim for the batch if batched is 1. What is wrong multiply says.
-func (b *blas) workspace(a *kernels.Args, batched int) int64 {
+// workspace returns the bytes that multiply needs for batch products. What is
+// wrong multiply says.
+func (b *blas) workspace(p *product, batch int64, d kernels.DType) int64 {
 	l, err := b.get()
 	if l == nil || err != nil {
 		return 0
 	}
-	p, batch := newProduct(a, batched), int64(1)
-	if batched == 1 {
-		batch = a.Out[0].Dims[0]
-	}
-	n, err := l.Workspace(p.foreign(batch, a.Out[0].DType))
+	n, err := l.Workspace(p.foreign(batch, d))
 	if n == 0 || err != nil {
 		return 0
 	}

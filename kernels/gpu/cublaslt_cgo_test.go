@@ -156,7 +156,8 @@ func TestLibraryMultipliesBatch(t *testing.T) {
 	for _, workspace := range []int64{0, 4096} {
 		library.workspace = workspace
 		a := l.args(out, kernels.Attr{}, x, y, bias)
-		if n := l.k.MatMulBatchWorkspace(a); workspace == 0 {
+		op := l.k.Table()[kernels.MatMul]
+		if n := op.Workspace(a); workspace == 0 {
 			require.Zero(t, n)
 		} else {
 			require.GreaterOrEqual(t, n, workspace)
@@ -164,14 +165,11 @@ func TestLibraryMultipliesBatch(t *testing.T) {
 		}
 		s, err := l.k.context.NewStream(0)
 		require.NoError(t, err)
-		require.NoError(t, l.k.MatMulBatch(l.k.Queue(s), a))
+		require.NoError(t, op.Run(l.k.Queue(s), a))
 		require.Equal(t, s, library.lastStream)
 		require.NoError(t, l.k.context.DestroyStream(s))
 		got := l.fetch(out)
-		for i := range int64(batch) {
-			l.reference(out.product(i), kernels.Attr{}, x.product(i), y.product(i), bias.product(i))
-		}
-		l.near(elements(out.bytes, out.view), got, k, "batch")
+		l.near(l.reference(out, kernels.Attr{}, x, y, bias), got, k, "batch")
 	}
 	require.Equal(t, 2, library.runs)
 }

@@ -61,8 +61,9 @@ func matmulTilesOf(d kernels.DType) (*matmulTiles, kernel) {
 }
 
 func (k *Kernels) matMulWorkspace(a *kernels.Args) int64 {
-	ours := matmulWorkspace(matmulShape{a.Out[0].Dims[0], a.Out[0].Dims[1], a.In[0].Dims[1], 1}, a.Out[0].DType)
-	return max(ours, k.blas.workspace(a, 0))
+	b := newBatches(a)
+	p, d := b.first(a), a.Out[0].DType
+	return max(matmulWorkspace(matmulShape{p.m, p.n, p.k, b.inOne}, d), k.blas.workspace(&p, b.inOne, d))
 }
 
 func matmulWorkspace(s matmulShape, d kernels.DType) int64 {
@@ -74,32 +75,54 @@ func matmulWorkspace(s matmulShape, d kernels.DType) int64 {
 	return c.parts * s.m * s.n * s.batch * d.Size()
 }
 
-func (k *Kernels) matMul(s cuda.Stream, a *kernels.Args) error {
-	p := newProduct(a, 0)
-	return k.multiply(s, &p, 1, a.Out[0].DType, a.Work.Ptr)
+// batches are the products of a call: all of them along one dim are made at a
+// time, and the rest one after the other.
+type batches struct {
+	kernels.Product
+	along int // the dim; -1 for a single product
+	inOne int64
 }
 
-// newProduct describes the products of a, whose operands have a dim for the
-// batch before the others if batched is 1.
-func newProduct(a *kernels.Args, batched int) product {
-	row, col := batched, batched+1
-	out, x, y := &a.Out[0], &a.In[0], &a.In[1]
-	p := product{
-		x: x.Ptr, y: y.Ptr, out: out.Ptr,
-		m: out.Dims[row], n: out.Dims[col], k: x.Dims[col],
-		xm: x.Strides[row], xk: x.Strides[col], yk: y.Strides[row], yn: y.Strides[col],
-		om: out.Strides[row], on: out.Strides[col],
-		rectify: toBool32(a.Attr.Activation == kernels.Rectify), accumulate: toBool32(a.Attr.Accumulate),
-	}
-	if batched == 1 {
-		p.xbatch, p.ybatch, p.obatch = x.Strides[0], y.Strides[0], out.Strides[0]
-	}
-	if len(a.In) == 3 {
-		b := &a.In[2]
-		p.bias, p.bm, p.bn = b.Ptr, b.Strides[row], b.Strides[col]
-		if batched == 1 {
-			p.bbatch = b.Strides[0]
+// newBatches returns the products of a by the longest dim of them.
+func newBatches(a *kernels.Args) batches {
+	b := batches{Product: kernels.NewProduct(a), along: -1, inOne: 1}
+	for d, n := range b.Dims[:b.Rank] {
+		if n > b.inOne {
+			b.along, b.inOne = d, n
 		}
+	}
+	if b.along >= 0 {
+		b.Dims[b.along] = 1
+	}
+	return b
+}
+
+// first describes what the first launch makes.
+func (b *batches) first(a *kernels.Args) product { return newProduct(&b.Product, b.along, a.Attr) }
+
+func (k *Kernels) matMul(s cuda.Stream, a *kernels.Args) error {
+	b, d := newBatches(a), a.Out[0].DType
+	for i := range b.Count() {
+		one := b.Nth(i, d.Size())
+		p := newProduct(&one, b.along, a.Attr)
+		if err := k.multiply(s, &p, b.inOne, d, a.Work.Ptr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newProduct describes the first of the products that one has along a dim.
+func newProduct(one *kernels.Product, along int, attr kernels.Attr) product {
+	p := product{
+		x: one.X.Ptr, y: one.Y.Ptr, out: one.Out.Ptr, bias: one.Bias.Ptr,
+		m: one.M, n: one.N, k: one.K,
+		xm: one.X.Row, xk: one.X.Col, yk: one.Y.Row, yn: one.Y.Col,
+		om: one.Out.Row, on: one.Out.Col, bm: one.Bias.Row, bn: one.Bias.Col,
+		rectify: toBool32(attr.Activation == kernels.Rectify), accumulate: toBool32(attr.Accumulate),
+	}
+	if along >= 0 {
+		p.xbatch, p.ybatch, p.obatch, p.bbatch = one.X.Batch[along], one.Y.Batch[along], one.Out.Batch[along], one.Bias.Batch[along]
 	}
 	p.settle()
 	return p

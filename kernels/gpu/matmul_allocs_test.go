@@ -29,7 +29,8 @@ func TestMatMulAllocatesNothing(t *testing.T) {
 			launches = 2
 		}
 		require.NoError(t, op.Run(l.k.Queue(0), a))
-		p := newProduct(a, 0)
+		b := newBatches(a)
+		p := b.first(a)
 		p.lie(4)
 		p.kpart, p.tilesM, p.tilesN = 16, 1, 1
 		launch := testing.AllocsPerRun(100, func() { _ = l.k.launchProduct(0, &p, &matmulF32.list[3], 1, 1) })

@@ -10,14 +10,6 @@ import (
 	"tarn/kernels"
 )
 
-// product returns x's i-th matrix.
-func (x *matrix) product(i int64) *matrix {
-	y := *x
-	y.onHost = firstOf(&x.onHost)
-	y.onHost.Ptr += uintptr(i * x.view.Strides[0] * x.view.DType.Size())
-	return &y
-}
-
 func TestMatMulBatch(t *testing.T) {
 	for _, d := range []kernels.DType{kernels.Float32, kernels.Float64} {
 		l := newMatMulLab(t, d)
@@ -33,16 +25,14 @@ func TestMatMulBatch(t *testing.T) {
 				out := l.matrix(0, []int64{batch, m, n}, strides)
 				attr := kernels.Attr{Activation: kernels.Rectify}
 				a := l.args(out, attr, x, y, bias)
-				if size := l.k.MatMulBatchWorkspace(a); size > 0 {
-					require.ErrorIs(t, l.k.MatMulBatch(l.k.Queue(0), a), kernels.ErrAddress, "no workspace")
+				op := l.k.Table()[kernels.MatMul]
+				if size := op.Workspace(a); size > 0 {
+					require.ErrorIs(t, op.Run(l.k.Queue(0), a), kernels.ErrAddress, "no workspace")
 					a.Work.Ptr = uintptr(l.alloc(make([]byte, size)))
 				}
-				require.NoError(t, l.k.MatMulBatch(l.k.Queue(0), a))
+				require.NoError(t, op.Run(l.k.Queue(0), a))
 				got := l.fetch(out)
-				for i := range int64(batch) {
-					l.reference(out.product(i), attr, x.product(i), y.product(i), bias.product(i))
-				}
-				l.near(elements(out.bytes, out.view), got, k, strides)
+				l.near(l.reference(out, attr, x, y, bias), got, k, strides)
 			}
 		}
 	}
@@ -54,7 +44,8 @@ func TestMatMulBatchInLaunches(t *testing.T) {
 	const batch, n = 5, 8
 	square := func(step int64) *matrix { return l.matrix(0, []int64{batch, n, n}, []int64{step, n, 1}) }
 	x, y, bias, out := square(n*n), square(0), square(3), square(100)
-	p := newProduct(l.args(out, kernels.Attr{}, x, y, bias), 1)
+	b := newBatches(l.args(out, kernels.Attr{}, x, y, bias))
+	p := b.first(&kernels.Args{})
 	p.kpart, p.tilesM, p.tilesN = matmulStep, 1, 1
 	var sizes []int64
 	require.NoError(t, p.inLaunches(batch, 2, elementSizes{4, 4, 4}, func(n int64) error {
@@ -63,33 +54,25 @@ func TestMatMulBatchInLaunches(t *testing.T) {
 	}))
 	require.Equal(t, []int64{2, 2, 1}, sizes)
 	got := l.fetch(out)
-	for i := range int64(batch) {
-		l.reference(out.product(i), kernels.Attr{}, x.product(i), y.product(i), bias.product(i))
-	}
-	l.near(elements(out.bytes, out.view), got, n, "in launches")
+	l.near(l.reference(out, kernels.Attr{}, x, y, bias), got, n, "in launches")
 }
 
-func TestMatMulBatchRefuses(t *testing.T) {
+// TestMatMulBatchOfManyDims: dims of the batch that are not one take launches of
+// their own, and the longest of them is that of a launch.
+func TestMatMulBatchOfManyDims(t *testing.T) {
 	l := newMatMulLab(t, kernels.Float32)
-	any := func(dims ...int64) *matrix { return l.matrix(0, dims, []int64{100, 10, 1}[3-len(dims):]) }
-	two := any(2, 4, 4)
-	for _, c := range []struct {
-		err error
-		out *matrix
-		in  []*matrix
-	}{
-		{err: kernels.ErrArgs, out: two, in: []*matrix{two}},
-		{err: kernels.ErrDims, out: two, in: []*matrix{any(2, 4, 5), any(2, 4, 4)}},
-		{err: kernels.ErrDims, out: two, in: []*matrix{any(2, 4, 4), any(3, 4, 4)}},
-		{err: kernels.ErrDims, out: two, in: []*matrix{any(2, 4, 4), any(4, 4)}},
-		{err: kernels.ErrDims, out: any(4, 4), in: []*matrix{any(4, 4), any(4, 4)}},
-		{err: kernels.ErrDims, out: any(4, 4), in: []*matrix{any(4, 4, 4), any(4, 4, 4)}},
-		{err: kernels.ErrOverlap, out: two, in: []*matrix{two, any(2, 4, 4)}},
-		{err: kernels.ErrOverlap, out: l.matrix(0, []int64{2, 4, 4}, []int64{0, 4, 1}), in: []*matrix{any(2, 4, 4), any(2, 4, 4)}},
-	} {
-		require.ErrorIs(t, l.k.MatMulBatch(l.k.Queue(0), l.args(c.out, kernels.Attr{}, c.in...)), c.err)
-	}
-	none := any(0, 4, 4)
-	require.NoError(t, l.k.MatMulBatch(l.k.Queue(0), l.args(none, kernels.Attr{}, any(0, 4, 4), any(0, 4, 4))))
-	require.ErrorIs(t, l.k.MatMulBatch(l.k.Queue(0), &kernels.Args{}), kernels.ErrArgs)
+	dims := func(m, n int64) []int64 { return []int64{2, 5, 3, m, n} }
+	x := l.matrix(0, dims(4, 6), []int64{24 * 20, 24 * 4, 24, 6, 1})
+	y := l.matrix(0, dims(6, 3), []int64{18, 0, 36, 3, 1})
+	out := l.matrix(0, dims(4, 3), []int64{12 * 15, 12 * 3, 12, 3, 1})
+	a := l.args(out, kernels.Attr{}, x, y)
+	b := newBatches(a)
+	require.Equal(t, int64(5), b.inOne)
+	require.Equal(t, int64(6), b.Count())
+	require.NoError(t, l.k.Table()[kernels.MatMul].Run(l.k.Queue(0), a))
+	flat := *out // dense
+	flat.view.Rank, flat.view.Dims, flat.view.Strides = 2, [8]int64{120, 3}, [8]int64{3, 1}
+	got := l.fetch(&flat)
+	l.reference(out, kernels.Attr{}, x, y)
+	l.near(elements(out.bytes, flat.view), got, 6, "many dims")
 }

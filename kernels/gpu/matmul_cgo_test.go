@@ -193,7 +193,9 @@ func (l *matmulLab) everyLie(tile *matmulTile) {
 			x, y := l.like(x0, int64(i%2*4), xlie), l.like(y0, int64(j%3*4), ylie)
 			out := l.like(out0, 0, lies(m, n)[(i+j)%6])
 			what := fmt.Sprint("x ", xlie, ", y ", ylie, ", out ", lies(m, n)[(i+j)%6])
-			p := newProduct(l.args(out, attr, x, y, bias), 0)
+			a := l.args(out, attr, x, y, bias)
+			b := newBatches(a)
+			p := b.first(a)
 			wide := p.lie(16 / l.dtype.Size())
 			require.Equal(l, i < 4 && j < 4, wide, what)
 			if tile.wide && !wide {

@@ -27,6 +27,10 @@ func (t TensorType) Size() int64 {
 	return 2
 }
 
+func productError(err error, format string, args ...any) error {
+	return &kernels.Error{Op: kernels.MatMul, Err: err, Detail: fmt.Sprintf(format, args...)}
+}
+
 func (t TensorType) String() string {
 	if t >= numTensorTypes {
 		return fmt.Sprintf("TensorType(%d)", uint8(t))

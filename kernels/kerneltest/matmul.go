@@ -1,6 +1,10 @@
 package kerneltest
 
-import "tarn/kernels"
+import (
+	"slices"
+
+	"tarn/kernels"
+)
 
 var matMulFamily = family{name: "matmul", ids: []kernels.ID{kernels.MatMul}, cases: (*suite).matMul,
 	sample: (*suite).sampleMatMul, decode: (*suite).decodeMatMul, large: (*suite).largeMatMul, scales: summedScales}
@@ -11,7 +15,11 @@ func (s *suite) sampleMatMul(bool) *call {
 
 func (s *suite) decodeMatMul(src *source, values generator) *call {
 	form := src.below(8)
-	return s.productCall(src.size(), src.size(), src.size(), product{
+	var batch []int64
+	for range src.below(4) {
+		batch = append(batch, []int64{1, 2, 3, 0}[src.below(4)])
+	}
+	return s.productCall(src.size(), src.size(), src.size(), product{batch: batch, once: src.below(8),
 		out: src.layout(true), x: src.layout(false), y: src.layout(false), bias: src.layout(false),
 		hasBias: form&1 != 0, rectify: form&2 != 0, accumulate: form&4 != 0}, values)
 }
@@ -23,11 +31,22 @@ func (s *suite) largeMatMul() []*call {
 			all = append(all, s.productCall(dims[0], dims[1], dims[2], s.anyProduct(), uniform(s.rand)))
 		}
 	}
+	// Many small products, few large ones, and those that fold into one.
+	for _, p := range []product{{batch: []int64{403}}, {batch: []int64{3, 70}, once: 2}, {batch: []int64{5}}, {batch: []int64{5}, once: 2}} {
+		side := int64(17)
+		if len(p.batch) == 1 && p.batch[0] == 5 {
+			side = 90
+		}
+		p.out, p.x, p.y = dense, dense, dense
+		all = append(all, s.productCall(side, side+1, side+2, p, uniform(s.rand)))
+	}
 	return all
 }
 
 // product is what a MatMul case varies beside M, N and K.
 type product struct {
+	batch           []int64
+	once            int // bits 0, 1 and 2: all products use the same X, Y and bias
 	out, x, y, bias layout
 	hasBias         bool
 	rectify         bool
@@ -41,13 +60,21 @@ var rowBias = layout{name: "row bias", order: backwards, expanded: true}
 
 func (s *suite) productCall(m, n, k int64, p product, g generator) *call {
 	c := &call{id: kernels.MatMul}
-	c.out = []operand{place(s.rand, s.dtype, []int64{m, n}, p.out)}
-	c.in = []operand{
-		place(s.rand, s.dtype, []int64{m, k}, p.x).fill(g),
-		place(s.rand, s.dtype, []int64{k, n}, p.y).fill(g),
+	put := func(rows, cols int64, l layout) operand {
+		return place(s.rand, s.dtype, slices.Concat(p.batch, []int64{rows, cols}), l)
 	}
+	in := func(i int, rows, cols int64, l layout) {
+		o := put(rows, cols, l)
+		if p.once>>i&1 != 0 {
+			clear(o.view.Strides[:len(p.batch)])
+		}
+		c.in = append(c.in, o.fill(g))
+	}
+	c.out = []operand{put(m, n, p.out)}
+	in(0, m, k, p.x)
+	in(1, k, n, p.y)
 	if p.hasBias && !p.accumulate {
-		c.in = append(c.in, place(s.rand, s.dtype, []int64{m, n}, p.bias).fill(g))
+		in(2, m, n, p.bias)
 	}
 	if p.rectify && !p.accumulate {
 		c.attr.Activation = kernels.Rectify
@@ -101,6 +128,7 @@ func (s *suite) matMul() {
 	}
 	s.productForms()
 	s.productOfUnruly()
+	s.productsInBatches()
 	for _, dims := range [][3]int64{ // several blocks and threads
 		{64, 256, 784}, {64, 10, 256}, {257, 127, 65}, {1, 600, 513}, {600, 1, 513}, {130, 130, 300}, {3, 1031, 300},
 	} {
@@ -128,6 +156,30 @@ func (s *suite) productForms() {
 				s.check(s.productCall(dims[0], dims[1], dims[2], product{out: out, bias: bias, hasBias: true}, values))
 			}
 		}
+	}
+}
+
+// productsInBatches tries batches of all ranks, with operands that all products
+// share, and with rows, columns and products that fold into one another.
+func (s *suite) productsInBatches() {
+	values := uniform(s.rand)
+	for _, batch := range [][]int64{{1}, {3}, {0}, {40}, {2, 3}, {1, 3}, {3, 1}, {2, 0}, {2, 3, 2}, {2, 1, 3, 2}, {2, 1, 2, 1, 3}, {2, 2, 1, 2, 1, 2}} {
+		for _, dims := range [][3]int64{{5, 7, 6}, {1, 9, 4}, {9, 1, 4}, {1, 1, 5}, {3, 4, 1}, {4, 5, 0}, {0, 3, 2}, {33, 17, 20}} {
+			p := s.anyProduct()
+			p.batch, p.once = batch, s.rand.IntN(8)
+			s.check(s.productCall(dims[0], dims[1], dims[2], p, values))
+			p.out, p.x, p.y, p.once = dense, dense, dense, s.rand.IntN(8)
+			s.check(s.productCall(dims[0], dims[1], dims[2], p, values))
+		}
+	}
+	for _, p := range []product{{batch: []int64{130}}, {batch: []int64{5, 6}, once: 1}, {batch: []int64{4}, once: 2, hasBias: true, bias: rowBias, rectify: true}} {
+		p.out, p.x, p.y = dense, dense, dense
+		s.check(s.productCall(64, 33, 65, p, values))
+	}
+	for _, dims := range [][3]int64{{3, 4, 1}, {5, 3, 7}} {
+		p := s.anyProduct()
+		p.batch = []int64{2, 3}
+		s.check(s.productCall(dims[0], dims[1], dims[2], p, unruly(s.rand)))
 	}
 }
 
