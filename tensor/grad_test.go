@@ -121,6 +121,8 @@ func gradCases() []gradCase {
 	}
 	cases = append(cases, normCases()...)
 	cases = append(cases, lossCases()...)
+	cases = append(cases, matMulCases()...)
+	cases = append(cases, einsumCases()...)
 	for _, classes := range [][]int64{{0, 3, 1}, {2, 2, 2}} {
 		cases = append(cases, gradCase{name: fmt.Sprint("CrossEntropy ", classes), shapes: [][]int{{3, 4}},
 			f: one(func(a T) T { return a.CrossEntropy(tensor.FromSlice(a.Device(), classes)) })})

@@ -5,7 +5,7 @@ import "tarn/tensor"
 func productSamples() map[string][]opSample {
 	linear := func(f func(x, w, b T) T) []opSample {
 		run := func(in []T) T { return f(in[0], in[1], in[2]) }
-		return []opSample{one(run, of(3, 4), of(4, 5), of(5)), one(run, of(0, 4), of(4, 2), of(2)), one(run, of(2, 0), of(0, 3), of(3))}
+		return []opSample{one(run, of(3, 4), of(4, 5), of(5)), one(run, of(0, 4), of(4, 2), of(2)), one(run, of(2, 0), of(0, 3), of(3)), one(run, of(2, 3, 4), of(4, 5), of(5)), one(run, of(4), of(4, 5), of(5))}
 	}
 	conv2 := func(c tensor.Conv, x, w opInput) opSample {
 		return one(func(in []T) T { return in[0].Conv2D(in[1], in[2], c) }, x, w, of(w.shape[0]))
@@ -20,12 +20,23 @@ func productSamples() map[string][]opSample {
 	}
 	return map[string][]opSample{
 		"MatMul": {
+			one(func(in []T) T { return in[0].MatMul(in[1]) }, of(3), of(2, 3, 4)),
+			one(func(in []T) T { return in[0].MatMul(in[1]) }, of(2, 1, 3, 4), of(3, 4, 2)),
+			one(func(in []T) T { return in[0].MatMul(in[1]) }, of(2, 3, 4), of(4, 2)),
+			one(func(in []T) T { return in[0].MatMul(in[1]) }, of(0, 3, 4), of(4)),
 			one(func(in []T) T { return in[0].MatMul(in[1]) }, of(3, 4), of(4, 5)),
 			one(func(in []T) T { return in[0].MatMul(in[1]) }, of(1, 1), of(1, 7)),
 			one(func(in []T) T { return in[0].MatMul(in[1]) }, of(0, 3), of(3, 2)),
 			one(func(in []T) T { return in[0].MatMul(in[1]) }, of(3, 0), of(0, 2)),
 			one(func(in []T) T { return in[0].MatMul(in[1].T()) }, of(2, 3), of(5, 3)),
 			one(func(in []T) T { return in[0].T().MatMul(in[0]) }, of(3, 3)),
+		},
+		"Dot":   {one(func(in []T) T { return in[0].Dot(in[1]) }, of(7), of(7)), one(func(in []T) T { return in[0].Dot(in[1]) }, of(0), of(0))},
+		"Outer": {one(func(in []T) T { return in[0].Outer(in[1]) }, of(3), of(5)), one(func(in []T) T { return in[0].Outer(in[1]) }, of(0), of(5))},
+		"Einsum": {
+			one(func(in []T) T { return tensor.Einsum("bhqd,bkhd->bhqk", in...) }, of(2, 2, 3, 4), of(2, 5, 2, 4)),
+			one(func(in []T) T { return tensor.Einsum("...ij,...jk,k", in...) }, of(2, 3, 4), of(4, 5), of(5)),
+			one(func(in []T) T { return tensor.Einsum("ii->i", in...) }, of(3, 3)),
 		},
 		"Linear": append(linear(T.Linear), linear(func(x, w, b T) T { return x.MulScalar(3).LinearReLU(w, b) })...),
 		"Conv2D": {

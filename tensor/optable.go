@@ -37,6 +37,9 @@ var (
 	sortGradDef         = &opDef{name: "Sort backward"}
 	sizeDef             = &opDef{name: "Norm's sizes"}
 	matMulDef           = define("MatMul", kernels.Floats, 64)
+	dotDef              = define("Dot", kernels.Floats, 64)
+	_                   = compose("Outer", kernels.AnyDType, 1)
+	_                   = compose("Einsum", kernels.Floats, 64)
 	linearDef           = define("Linear", kernels.Floats, 64)
 	crossEntropyDef     = define("CrossEntropy", kernels.Floats, 32)
 	attentionDef        = define("Attention", kernels.Floats, 64)
@@ -235,6 +238,7 @@ func init() {
 		def.backward = chosenBackward
 	}
 	matMulDef.backward = matMulBackward
+	dotDef.backward = matMulBackward
 	linearDef.backward = matMulBackward
 	crossEntropyDef.backward = crossEntropyBackward
 	attentionDef.backward = attentionBackward

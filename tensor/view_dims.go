@@ -121,10 +121,7 @@ func (t *Tensor) Unsqueeze(dim int) *Tensor {
 		if err != nil {
 			return err
 		}
-		copy(v.Dims[d+1:], v.Dims[d:v.Rank])
-		copy(v.Strides[d+1:], v.Strides[d:v.Rank])
-		v.Dims[d], v.Strides[d] = 1, 1
-		v.Rank++
+		*v = withDim(*v, d)
 		return nil
 	}, nil)
 }
