@@ -126,6 +126,8 @@ var cBodies = fast{
 		c := r.inC()
 		C.tarn_fill(&c, C.float(value), threadsInC())
 	},
+	random: randomInC,
+	words:  wordsInC,
 	sgd: func(r rows, attr kernels.SGDAttr) {
 		h := C.struct_sgd{lr: C.float(attr.LR), decay: C.float(attr.WeightDecay), momentum: C.float(attr.Momentum),
 			take: C.float(1 - attr.Dampening), nesterov: flag(attr.Nesterov), first: flag(attr.First)}

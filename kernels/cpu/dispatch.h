@@ -30,6 +30,7 @@ void tarn_binary(const struct rows *r, int op, float alpha, float beta, int thre
 void tarn_compare(const struct rows *r, int op, int threads);
 void tarn_where(const struct rows *r, int threads);
 void tarn_fill(const struct rows *r, float value, int threads);
+void tarn_random(const struct draw *d, uintptr_t out, uintptr_t x, int64_t n, int threads);
 void tarn_sgd(const struct rows *r, const struct sgd *h, int threads);
 void tarn_adamw(const struct rows *r, const struct adamw *h, int threads);
 

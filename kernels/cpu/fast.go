@@ -10,9 +10,11 @@ type fast struct {
 	has         func(id kernels.ID) bool // an elementwise op
 	elementwise func(id kernels.ID, r rows, alpha, beta float32)
 	fill        func(r rows, value float32)
-	sgd         func(r rows, attr kernels.SGDAttr)              // parameter, gradient, momentum
-	adamW       func(r rows, h adamW[float32])                  // parameter, moments, gradient
-	reduceRun   func(x uintptr, n int64, id kernels.ID) float64 // one thread
+	random      func(n numbers, out, x uintptr, total int64)     // RandomUniform, RandomNormal, Dropout
+	words       func(n numbers, out uintptr, block, count int64) // of the generator; one thread
+	sgd         func(r rows, attr kernels.SGDAttr)               // parameter, gradient, momentum
+	adamW       func(r rows, h adamW[float32])                   // parameter, moments, gradient
+	reduceRun   func(x uintptr, n int64, id kernels.ID) float64  // one thread
 	// reduceRows makes the n elements of each row of operand 1, whose rows lie step
 	// apart, one of operand 0's, which lie step apart.
 	reduceRows func(id kernels.ID, r rows, alpha float64, accumulate bool)

@@ -30,6 +30,10 @@ func numbered[T element](id kernels.ID) func(*kernels.Args) error {
 		} else {
 			w = newOrderedWalk(&a.Out[0])
 		}
+		if c := n.inC(&w); c != nil && sizeOf[T]() == 4 {
+			c.random(n, w.base[0], w.base[1], w.total)
+			return nil
+		}
 		if chunks(w.total, numberedGrain) == 1 {
 			makeNumbers[T](w, n, 0)
 			return nil
@@ -42,6 +46,14 @@ func numbered[T element](id kernels.ID) func(*kernels.Args) error {
 		})
 		return nil
 	}
+}
+
+// inC returns the bodies in C if they have the op and all operands lie dense.
+func (n *numbers) inC(w *walk) *fast {
+	if n.id != kernels.RandomUniform && n.id != kernels.RandomNormal && n.id != kernels.Dropout || w.rank > 1 || !direct[float32](w) {
+		return nil
+	}
+	return inC[float32](w.total)
 }
 
 // numberedGrain is serialBelow for elements that cost some as much.

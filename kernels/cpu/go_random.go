@@ -3,6 +3,8 @@ package cpu
 import (
 	"math"
 	"math/bits"
+	"sync"
+	"unsafe"
 
 	"tarn/kernels"
 )
@@ -22,13 +24,20 @@ func philox(seed, counter uint64) [4]uint32 {
 	return [4]uint32{c0, c1, c2, c3}
 }
 
-// words are those of some blocks.
-type words [4 * 32]uint32
+// words are those of some blocks. They are taken from a pool, since C writes to
+// them: a stack may move.
+type words [4 * 128]uint32
 
-// fill makes the words of as many blocks, from one on, as n words are in, and
-// returns how many of n are there.
+var wordsPool = sync.Pool{New: func() any { return new(words) }}
+
+// fill makes the words of as many blocks, from one on, as most words are in, and
+// returns how many of those are there.
 func (w *words) fill(n numbers, block int64, most int64) int64 {
 	most = min(most, int64(len(w)))
+	if c := inC[float32](most); c != nil {
+		c.words(n, uintptr(unsafe.Pointer(w)), block, (most+3)/4*4)
+		return most
+	}
 	for i := int64(0); i < most; i += 4 {
 		*(*[4]uint32)(w[i:]) = philox(n.seed, n.offset+uint64(block+i/4))
 	}
@@ -39,7 +48,8 @@ func (w *words) long(i int64) uint64 { return uint64(w[2*i+1])<<32 | uint64(w[2*
 
 // of32 makes each element of out, whose first has a number, of its word.
 func of32[T element](n numbers, out []T, first int64, f func(i int, word uint32) T) {
-	var w words
+	w := wordsPool.Get().(*words)
+	defer wordsPool.Put(w)
 	skip := first % 4
 	for done := int64(0); done < int64(len(out)); skip = 0 {
 		had := w.fill(n, (first+done)/4, skip+int64(len(out))-done)
@@ -52,7 +62,8 @@ func of32[T element](n numbers, out []T, first int64, f func(i int, word uint32)
 
 // of64 makes each element of its long word.
 func of64[T element](n numbers, out []T, first int64, f func(word uint64) T) {
-	var w words
+	w := wordsPool.Get().(*words)
+	defer wordsPool.Put(w)
 	skip := first % 2
 	for done := int64(0); done < int64(len(out)); skip = 0 {
 		had := w.fill(n, (first+done)/2, 2*(skip+int64(len(out))-done)) / 2
@@ -82,7 +93,8 @@ func normal[T element](n numbers, out []T, first int64) {
 	if n.digits == 53 {
 		per, unit = 2, math.Ldexp(1, -53)
 	}
-	var w words
+	w := wordsPool.Get().(*words)
+	defer wordsPool.Put(w)
 	for at := first / per * per; at < first+int64(len(out)); { // the number of the first word's element
 		had := w.fill(n, at/per, (first+int64(len(out))-at+per-1)/per*4) * per / 4
 		for i := int64(0); i < had; i += 2 {

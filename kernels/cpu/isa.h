@@ -12,6 +12,7 @@
 #include "half.h"
 #include "elementwise.h"
 #include "compare.h"
+#include "random.h"
 #include "reduce.h"
 #include "loss.h"
 #include "softmax.h"
@@ -55,6 +56,7 @@ const struct isa INSTANCE = {
 	.to_floats = {[F16] = f16_to_floats, [BF16] = bf16_to_floats},
 	.from_floats = {[F16] = f16_from_floats, [BF16] = bf16_from_floats},
 	.fill = fill_run,
+	.random = random_run,
 	.sum = sum_run,
 	.sum_columns = sum_columns,
 	.max = max_run,

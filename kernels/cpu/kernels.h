@@ -4,7 +4,7 @@
 //	  isa.h      the list of the headers below
 //	  vec.h      the vector vocabulary that they are written in
 //	  vmath_*.h  functions of vectors, activation.h those of neural networks
-//	  half.h elementwise.h compare.h reduce.h loss.h softmax.h norm.h optim.h gemm_tile.h gemm.h
+//	  half.h elementwise.h compare.h random.h reduce.h loss.h softmax.h norm.h optim.h gemm_tile.h gemm.h
 //	  attention.h attention_grad.h conv.h conv_depthwise.h
 //	dispatch.c which instance this processor can run
 //	entry.c    the calls from Go: cut the work into pieces; entry_conv.c convolutions
@@ -155,6 +155,18 @@ struct norm {
 	double eps;
 };
 
+// draw is a random op of floats: the numbers of seed from block offset on. A normal
+// number and a uniform one are b times the generator's plus a;
+// dropout takes b, or 0 where some has all bits set and a word is at most most;
+// there are the words themselves too.
+enum draw_op { DRAW_UNIFORM, DRAW_NORMAL, DRAW_DROPOUT, DRAW_WORDS };
+struct draw {
+	uint64_t seed, offset;
+	float a, b;
+	uint32_t most;
+	int32_t some, op;
+};
+
 struct isa {
 	// Columns [j0,j1) of one group, rows [i0,i1) of one group's weight gradient,
 	// planes [u0,u1) and groups [c0,c1) where a group has one channel. Each has
@@ -174,6 +186,8 @@ struct isa {
 	void (*to_floats[NUM_HALVES])(float *out, const uint16_t *in, int64_t n);
 	void (*from_floats[NUM_HALVES])(uint16_t *out, const float *in, int64_t n);
 	void (*fill)(float *out, int64_t n, float value);
+	// n elements, x those that dropout takes, that begin with word 0 of a block.
+	void (*random)(const struct draw *d, float *out, const float *x, int64_t n, int64_t block);
 	double (*sum)(const float *x, int64_t n);
 	// sum_columns makes out the sums of n columns of rows rows, ld apart, times
 	// alpha, or adds them to it.
