@@ -165,6 +165,12 @@ func TestCaptureRefuses(t *testing.T) {
 		"FromSlice": {"FromSlice", func(_ *tensor.Device, s1, _ *tensor.Stream, _, y *tensor.Tensor) error {
 			return tensor.FromSlice(s1, []float32{1, 2}).Add(y).Err()
 		}},
+		"random numbers": {"RandUniform", func(_ *tensor.Device, s1, _ *tensor.Stream, _, y *tensor.Tensor) error {
+			return tensor.Rand(s1, tensor.NewGenerator(1), tensor.Float32, 2).Add(y).Err()
+		}},
+		"dropout": {"Dropout", func(_ *tensor.Device, _, _ *tensor.Stream, _, y *tensor.Tensor) error {
+			return y.Dropout(tensor.NewGenerator(1), 0.5, true).Err()
+		}},
 		"Synchronize": {"synchronize", func(_ *tensor.Device, s1, _ *tensor.Stream, _, _ *tensor.Tensor) error {
 			return s1.Synchronize()
 		}},

@@ -73,8 +73,8 @@ var (
 	nllGradDef          = &opDef{name: "NLL backward"}
 	maxGradDef          = &opDef{name: "Max backward"}
 	crossEntropyGradDef = &opDef{name: "CrossEntropy backward"}
-	bernoulliDef        = &opDef{name: "Bernoulli"}
-	dropoutDef          = &opDef{name: "Dropout"}
+	bernoulliDef        = define("Bernoulli", kernels.Floats, 0)
+	dropoutDef          = define("Dropout", kernels.Floats, 0)
 	dropoutGradDef      = &opDef{name: "Dropout backward"}
 	mseLossDef          = define("MSELoss", kernels.Floats, 16)
 	l1LossDef           = define("L1Loss", kernels.Floats, 16)
