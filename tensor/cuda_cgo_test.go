@@ -57,6 +57,22 @@ func TestClassOutOfRange(t *testing.T) {
 	}
 }
 
+// TestIndexOutOfRange is found likewise: what it names is 0, or left as it is, in
+// backward too.
+func TestIndexOutOfRange(t *testing.T) {
+	_, _, d := newContext(t, cudasim.Config{})
+	x := tensor.FromSlice(d, []float32{1, 2, 3, 4}, 2, 2).RequireGrad()
+	y := tensor.Embedding(x, tensor.FromSlice(d, []int64{1, 2, -1}))
+	require.NoError(t, y.Err())
+	err := d.Synchronize()
+	require.ErrorIs(t, err, tensor.ErrIndex)
+	require.ErrorContains(t, err, "for a dim of 2")
+	require.Equal(t, []float32{3, 4, 0, 0, 0, 0}, data32(t, y))
+	require.NoError(t, y.Sum().Backward())
+	require.ErrorIs(t, d.Synchronize(), tensor.ErrIndex)
+	require.Equal(t, []float32{0, 0, 1, 1}, data32(t, x.Grad()))
+}
+
 // TestToDeviceBetweenTwo goes by way of the host, and no goroutine waits.
 func TestToDeviceBetweenTwo(t *testing.T) {
 	ds := newSim(t, cudasim.Config{Devices: 2})

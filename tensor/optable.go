@@ -185,6 +185,34 @@ func init() {
 	clampDef.backward = slopeBackward(kernels.ClampGrad)
 }
 
+// Indices, and elements in another place.
+var (
+	gatherDef      = &opDef{name: "Gather"}
+	indexSelectDef = &opDef{name: "IndexSelect"}
+	embeddingDef   = &opDef{name: "Embedding"}
+	scatterDef     = &opDef{name: "Scatter"}
+	scatterAddDef  = &opDef{name: "ScatterAdd"}
+	indexAddDef    = &opDef{name: "IndexAdd"}
+	oneHotDef      = &opDef{name: "OneHot"}
+	concatDef      = &opDef{name: "Concat"}
+	flipDef        = &opDef{name: "Flip"}
+	rollDef        = &opDef{name: "Roll"}
+	padDef         = &opDef{name: "Pad"}
+)
+
+func init() {
+	for _, def := range []*opDef{gatherDef, indexSelectDef, embeddingDef} {
+		def.backward = gatherBackward
+	}
+	concatDef.backward = concatBackward
+	flipDef.backward = flipBackward
+	rollDef.backward = rollBackward
+	padDef.backward = padBackward
+	for _, def := range []*opDef{scatterDef, scatterAddDef, indexAddDef} {
+		def.backward = scatterBackward
+	}
+}
+
 // Convolutions and poolings.
 var (
 	conv2DDef            = define("Conv2D", kernels.Floats, 64)

@@ -80,14 +80,18 @@ func (c *call) promoteFloat() DType {
 // makes is released by finish.
 func (c *call) convert(from int, dt DType) {
 	for i := from; i < c.n && c.err == nil; i++ {
-		t := c.operands[i]
-		if t.view.DType == dt {
-			continue
-		}
-		made := converted(t, dt)
-		if c.moved[i] != nil {
-			c.moved[i].Release()
-		}
-		c.moved[i], c.operands[i], c.err = made, made, made.err
+		c.convertOne(i, dt)
 	}
+}
+
+func (c *call) convertOne(i int, dt DType) {
+	t := c.operands[i]
+	if t.view.DType == dt {
+		return
+	}
+	made := converted(t, dt)
+	if c.moved[i] != nil {
+		c.moved[i].Release()
+	}
+	c.moved[i], c.operands[i], c.err = made, made, made.err
 }

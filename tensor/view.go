@@ -43,8 +43,14 @@ func picked(def *opDef, t *Tensor, change func(v *kernels.View) error) *Tensor {
 	})
 }
 
-// placeBackward puts the gradient into its place among zeros.
+// placeBackward puts the gradient into its place among zeros, or adds it there
+// to what the operand has got so far: the parts of a Split share one gradient.
 func placeBackward(g *gradients) error {
+	if n := g.slots[0].node; n != nil && n.walk == g.walk && n.grad != nil && n.grad.sole() && n.made == "" {
+		place := g.slots[1].view
+		place.Ptr += n.grad.view.Ptr
+		return addInto(n.grad.dev.streamOf(n.grad.env), n.grad.seenAs(place), g.up)
+	}
 	full, err := g.zeros()
 	if err != nil || g.result.Len() == 0 {
 		return err
