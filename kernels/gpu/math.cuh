@@ -129,7 +129,8 @@ template <class T> INLINE T exponential_less_1(T x) {
   T p = r * taylor<T, F::expTerms - 1, 1>(r, (T)(1 / factorial<F::expTerms>));
   T scale = power<T>((int)n - 1);
   T sum = fused(p, scale, scale - (T)0.5) * 2;
-  return n == 0 ? p : sum; // half of a denormal would lose its last bit
+  if (n == 0) sum = p; // half of a denormal would lose its last bit
+  return x == 0 ? x : sum; // -0 too
 }
 
 // log(1+x): the logarithm of the rounded sum and, by its slope there, that of
