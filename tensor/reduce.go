@@ -28,7 +28,8 @@ func (t *Tensor) MeanKeep(dims ...int) *Tensor { return reduce(meanDef, kernels.
 // given; NaN where one is NaN. The gradient is shared out evenly among equal
 // elements, as by PyTorch's amax; a NaN that is the maximum gets it, where
 // PyTorch makes the gradients of the whole row NaN. Reducing no elements is an
-// error.
+// error, and so are bools, of which [Tensor.Any] and [Tensor.All] are the maximum
+// and the minimum.
 func (t *Tensor) Max(dims ...int) *Tensor { return reduce(maxDef, kernels.Max, t, false, dims) }
 
 // MaxKeep is [Tensor.Max] whose reduced dims stay.
