@@ -190,7 +190,7 @@ func checkView(id ID, role string, i int, v *View) *Error {
 
 func checkOutput(id ID, i int, v *View) *Error {
 	for d, n := range v.Dims[:v.Rank] {
-		if n > 1 && v.Strides[d] == 0 {
+		if n > 1 && v.Strides[d] == 0 && v.Len() > 0 {
 			return fail(id, ErrOverlap, "out[%d] %v repeats an element along dim %d", i, *v, d)
 		}
 	}

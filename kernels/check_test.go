@@ -80,6 +80,7 @@ var checkCases = []checkCase{
 	good("rank 8", kernels.Add, 1, view(f32, 1, 2, 1, 2, 1, 2, 1, 2), view(f32, 1, 2, 1, 2, 1, 2, 1, 2), view(f32, 1, 2, 1, 2, 1, 2, 1, 2)),
 	good("empty, no address", kernels.Add, 1, view(f32, 0), kernels.View{DType: f32, Rank: 1}, kernels.View{DType: f32, Rank: 1}),
 	good("broadcast input", kernels.Mul, 1, view(f32, 2, 3), strided(view(f32, 2, 3), 0, 1), strided(view(f32, 2, 3), 0, 0)),
+	good("stride 0 in an output of no elements", kernels.Exp, 1, strided(view(f32, 0, 3), 0, 0), view(f32, 0, 3)),
 	good("stride 0 on an output's dim of 1", kernels.Exp, 1, strided(view(f32, 1, 3), 0, 1), view(f32, 1, 3)),
 	good("in place", kernels.Add, 1, at(view(f32, 6), x), at(view(f32, 6), x), view(f32, 6)),
 	good("in place, both", kernels.Add, 1, at(view(f32, 6), x), at(view(f32, 6), x), at(view(f32, 6), x)),

@@ -233,6 +233,20 @@ func checkGradientsAddUp(t *testing.T, d *tensor.Device) {
 	require.Nil(t, x.Grad())
 }
 
+// TestGradientsOfNoElementsAddUp: a sum over no elements hands back its upstream,
+// expanded, and the leaf may have that for its gradient. It can be added to.
+func TestGradientsOfNoElementsAddUp(t *testing.T) { onDevices(t, checkEmptyGradients) }
+
+func checkEmptyGradients(t *testing.T, d *tensor.Device) {
+	x := tensor.Zeros(d, tensor.Float64, 0, 2, 7).RequireGrad()
+	for range 2 {
+		y := x.Sum(0, 2).Exp()
+		require.NoError(t, y.BackwardWith(tensor.Ones(d, tensor.Float64, 2)))
+	}
+	require.NoError(t, x.Grad().AddInPlace(x.Detach()))
+	require.Equal(t, x.Shape(), x.Grad().Shape())
+}
+
 // TestGradientOfASharedUpstream has one gradient reach two leaves as views of
 // the same bytes: each leaf must own what it gets.
 func TestGradientOfASharedUpstream(t *testing.T) { onDevices(t, checkSharedUpstream) }

@@ -6,8 +6,11 @@ import "tarn/kernels"
 // expanded tensors and overlapping windows. It takes the dims by rising stride:
 // where each steps over all that the smaller ones span, no two do. A view that
 // interleaves without meeting, such as every other element of overlapping
-// windows, may be taken for one that repeats.
+// windows, may be taken for one that repeats. One without elements does not.
 func repeats(v *kernels.View) bool {
+	if v.Len() == 0 {
+		return false
+	}
 	var done [MaxRank]bool
 	span := int64(0) // from the first element to the last, over the dims done
 	for {
