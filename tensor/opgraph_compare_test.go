@@ -150,15 +150,21 @@ func class(x float64) int {
 func (p *graphProgram) exactValues() []bool {
 	exact := make([]bool, p.values)
 	for _, st := range p.steps {
-		is := st.leaf != nil || !st.call.rounds
-		if st.call != nil {
-			st.call.operands(func(v value) { is = is && (v == noValue || exact[v]) })
-		}
+		is := st.exact(func(v value) bool { return exact[v] })
 		for i := range st.results {
 			exact[int(st.first)+i] = is
 		}
 	}
 	return exact
+}
+
+// exact reports whether the results are exact, from whether the operands are.
+func (st *graphStep) exact(operand func(v value) bool) bool {
+	is := st.leaf != nil || !st.call.rounds
+	if st.call != nil {
+		st.call.operands(func(v value) { is = is && (v == noValue || operand(v)) })
+	}
+	return is
 }
 
 // floor is 32 units, of the narrowest type, of the largest gradient.

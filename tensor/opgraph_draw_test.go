@@ -31,6 +31,7 @@ type graphEntry struct {
 	dt     tensor.DType
 	lo, hi float64 // the range of the elements; 0 where there are none
 	grad   bool    // a backward can begin here
+	exact  bool    // see exactValues
 }
 
 const largest = 100 // of an element; beyond it functions get too steep
@@ -110,10 +111,11 @@ func (g *graphDraw) add(st graphStep, made []*tensor.Tensor) []*graphEntry {
 	g.p.steps = append(g.p.steps, st)
 	g.p.values += st.results
 	var entries []*graphEntry
+	exact := st.exact(func(v value) bool { return g.pool[v].exact })
 	for i, t := range made {
 		v := st.first + value(i)
 		g.m.tensors[v] = t
-		e := &graphEntry{v: v, shape: t.Shape(), dt: t.DType(), grad: t.RequiresGrad()}
+		e := &graphEntry{v: v, shape: t.Shape(), dt: t.DType(), grad: t.RequiresGrad(), exact: exact}
 		e.lo, e.hi, _ = rangeOf(t)
 		entries = append(entries, e)
 	}

@@ -50,8 +50,12 @@ func paired(name string, rounds bool, first, second func(e *graphEntry) bool) gr
 
 func isFloat(e *graphEntry) bool  { return e.dt.IsFloat() }
 func isNumber(e *graphEntry) bool { return e.dt != tensor.Bool }
-func isBool(e *graphEntry) bool   { return e.dt == tensor.Bool }
-func isInt(e *graphEntry) bool    { return e.dt.IsInt() }
+
+// isExact is for the ops that ask whether a number is just 0: what rounding has
+// left may be 0 on one device alone.
+func isExact(e *graphEntry) bool { return isNumber(e) && e.exact }
+func isBool(e *graphEntry) bool  { return e.dt == tensor.Bool }
+func isInt(e *graphEntry) bool   { return e.dt.IsInt() }
 func positiveFloat(e *graphEntry) bool {
 	return e.dt.IsFloat() && e.lo >= 0.25
 }
@@ -84,9 +88,10 @@ func elementwiseOps() []graphOp {
 		}})
 	}
 	ops = append(ops, ranged("Clamp", false, -infinity, infinity, -0.5, 1.25))
-	for _, name := range []string{"Eq", "Ne", "Lt", "Le", "Gt", "Ge"} {
+	for _, name := range []string{"Lt", "Le", "Gt", "Ge"} {
 		ops = append(ops, paired(name, false, isNumber, isNumber))
 	}
+	ops = append(ops, paired("Eq", false, isExact, isExact), paired("Ne", false, isExact, isExact))
 	for _, name := range []string{"And", "Or", "Xor"} {
 		ops = append(ops, graphOp{name: name, draw: func(g *graphDraw) ([]any, bool) {
 			e, ok := g.some(isBool)
@@ -121,7 +126,7 @@ func elementwiseOps() []graphOp {
 		graphOp{name: "To", draw: func(g *graphDraw) ([]any, bool) {
 			e, _ := g.some(func(e *graphEntry) bool { return true })
 			dt := oneOf(g, tensor.Float64, tensor.Float32, tensor.Float64, tensor.Float32, tensor.Float16, tensor.BFloat16, tensor.Int64, tensor.Int32, tensor.Bool, tensor.Uint8)
-			return []any{e.v, dt}, dt != tensor.Uint8 || e.lo >= 0
+			return []any{e.v, dt}, (dt != tensor.Uint8 || e.lo >= 0) && (dt != tensor.Bool || e.exact)
 		}})
 }
 
@@ -136,6 +141,7 @@ func reductionOps() []graphOp {
 		}}
 	}
 	some := func(e *graphEntry) bool { return e.dt.IsFloat() && e.shape.Len() > 0 }
+	someExact := func(e *graphEntry) bool { return some(e) && e.exact }
 	var ops []graphOp
 	for _, keep := range []string{"", "Keep"} {
 		ops = append(ops, over("Sum"+keep, true, isFloat), over("Mean"+keep, true, some), over("Prod"+keep, true, modest),
@@ -143,7 +149,7 @@ func reductionOps() []graphOp {
 			over("Any"+keep, false, isBool), over("All"+keep, false, isBool),
 			over("Var"+keep, true, some, 0.0), over("Var"+keep, true, some, 1.0), over("Std"+keep, true, some, 0.0),
 			over("Norm"+keep, true, some, 2.0), over("Norm"+keep, true, some, 1.0), over("Norm"+keep, true, some, 3.0),
-			over("Norm"+keep, true, some, 0.0), over("Norm"+keep, false, some, math.Inf(1)), over("Norm"+keep, false, some, math.Inf(-1)))
+			over("Norm"+keep, true, someExact, 0.0), over("Norm"+keep, false, some, math.Inf(1)), over("Norm"+keep, false, some, math.Inf(-1)))
 	}
 	ops = append(ops, over("Sum", false, isInt), over("Max", false, func(e *graphEntry) bool { return isInt(e) && e.shape.Len() > 0 }))
 	along := func(name string, rounds bool, fits func(e *graphEntry) bool, after ...any) graphOp {
