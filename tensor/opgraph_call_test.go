@@ -34,7 +34,7 @@ type opCall struct {
 }
 
 // graphFunctions are the ops that are not methods.
-var graphFunctions = map[string]any{"Where": tensor.Where}
+var graphFunctions = map[string]any{"Where": tensor.Where, "Einsum": tensor.Einsum}
 
 // operands calls f for each tensor among the arguments.
 func (c *opCall) operands(f func(v value)) {

@@ -185,6 +185,27 @@ func layerOps() []graphOp {
 			return []any{x.v, u.v}, true
 		}},
 		linear("Linear"), linear("LinearReLU"),
+		always("Dot", func(g *graphDraw) []any {
+			x := g.ranked(1, 1)
+			return []any{x.v, weight(g, x, x.shape...).v}
+		}),
+		always("Outer", func(g *graphDraw) []any {
+			x := g.ranked(1, 1)
+			return []any{x.v, weight(g, x, 1+g.pick(6)).v}
+		}),
+		always("Einsum", func(g *graphDraw) []any {
+			x := g.ranked(2, 2)
+			n, m, k := x.shape[0], x.shape[1], 1+g.pick(5)
+			switch g.pick(4) {
+			case 0:
+				return []any{"ij,jk->ki", x.v, weight(g, x, m, k).v}
+			case 1:
+				return []any{"ij,ij->j", x.v, weight(g, x, n, m).v}
+			case 2:
+				return []any{"ij,kj", x.v, weight(g, x, k, m).v}
+			}
+			return []any{"ij,kij->i", x.v, weight(g, x, k, n, m).v}
+		}),
 		always("LayerNorm", func(g *graphDraw) []any {
 			x := g.ranked(1, 4)
 			s := x.shape[g.pick(len(x.shape)):]
