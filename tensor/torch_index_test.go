@@ -44,6 +44,15 @@ var indexTorch = map[string]torchOp{
 		modes := map[string]tensor.PadMode{"reflect": tensor.ReflectPad, "replicate": tensor.ReplicatePad, "circular": tensor.CircularPad}
 		return in[0].PadWith(modes[mode], a.ints("padding"))
 	}),
+	"repeat_interleave": torchWith(func(in []*tensor.Tensor, a torchArgs) *tensor.Tensor {
+		return in[0].RepeatInterleave(a.int("times"), a.int("dim"))
+	}),
+	"diagonal": torchWith(func(in []*tensor.Tensor, a torchArgs) *tensor.Tensor {
+		return in[0].Diagonal(a.int("offset"), a.int("dim1"), a.int("dim2"))
+	}),
+	"unfold": torchWith(func(in []*tensor.Tensor, a torchArgs) *tensor.Tensor {
+		return in[0].Unfold(a.int("dim"), a.int("size"), a.int("step"))
+	}),
 	"arange": torchMade(func(p tensor.Place, a torchArgs) *tensor.Tensor {
 		return tensor.Arange(p, a.dtype(), a.float("start"), a.float("stop"), a.float("step"))
 	}),

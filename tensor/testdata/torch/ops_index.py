@@ -21,6 +21,9 @@ OPS = {
     "roll": lambda x, a: x[0].roll(a["shifts"], a["dims"]),
     "flip": lambda x, a: x[0].flip(a["dims"]),
     "repeat": lambda x, a: x[0].repeat(a["times"]),
+    "repeat_interleave": lambda x, a: x[0].repeat_interleave(a["times"], a["dim"]),
+    "diagonal": lambda x, a: x[0].diagonal(a["offset"], a["dim1"], a["dim2"]),
+    "unfold": lambda x, a: x[0].unfold(a["dim"], a["size"], a["step"]),
     "arange": lambda x, a: torch.arange(a["start"], a["stop"], a["step"], dtype=getattr(torch, a["dtype"])),
     "linspace": lambda x, a: torch.linspace(a["start"], a["stop"], a["n"], dtype=getattr(torch, a["dtype"])),
     "eye": lambda x, a: torch.eye(a["n"], a["m"], dtype=getattr(torch, a["dtype"])),
@@ -148,6 +151,16 @@ def moves():
     yield "repeat/float32/zero_times", [f(2, 2)], {"times": [0, 2]}
     yield "repeat/float64/once", [f(2, 2, dtype=F64)], {"times": [1, 1]}
     yield "repeat/float32/too_few", [f(2, 2)], {"times": [2], "fails": True}
+
+
+    for dim in (0, -1):
+        yield "repeat_interleave/float32/" + ("first" if dim == 0 else "last"), [f(2, 3)], {"times": 2, "dim": dim}
+    yield "repeat_interleave/float32/zero_times", [f(2, 3)], {"times": 0, "dim": 1}
+    for offset in (-5, -1, 0, 2):
+        yield "diagonal/float32/offset_%s" % str(offset).replace("-", "minus_"), [f(2, 3, 4)], {"offset": offset, "dim1": 1, "dim2": -1}
+    yield "unfold/float32/overlapping", [f(2, 5)], {"dim": 1, "size": 3, "step": 1}
+    yield "unfold/float32/apart", [f(5, 2)], {"dim": 0, "size": 1, "step": 3}
+    yield "unfold/float32/too_large", [f(2, 3)], {"dim": 1, "size": 4, "step": 1, "fails": True}
 
 
 def made():

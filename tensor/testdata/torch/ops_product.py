@@ -7,6 +7,8 @@ from op_values import BF16, F16, F64, HALVES, I64, INF, NAN, View, f, i, name_of
 
 OPS = {
     "matmul": lambda x, a: x[0] @ x[1],
+    "dot": lambda x, a: torch.dot(x[0], x[1]),
+    "outer": lambda x, a: torch.outer(x[0], x[1]),
     "linear": lambda x, a: F.linear(x[0], x[1].mT, x[2]),
     "einsum": lambda x, a: torch.einsum(a["equation"], *x),
 }
@@ -42,6 +44,12 @@ def matmuls():
 
 
 def linears():
+    for op in ("dot", "outer"):
+        yield op + "/float32/values", [f(3), f(3, seed=1)], {}
+        yield op + "/float16/sliced", [View(f(7, dtype=F16), ["slice", 2]), f(3, seed=1, dtype=F16)], {}
+        yield op + "/float32/empty", [f(0), f(0)], {}
+        yield op + "/float32/matrix", [f(2, 3), f(3)], {"fails": True}
+    yield "dot/float32/sizes_differ", [f(3), f(2)], {"fails": True}
     yield "linear/float32/rank_3", [f(2, 2, 3), f(3, 4, seed=1), f(4, seed=2)], {}
     yield "linear/float32/rank_1", [f(3), f(3, 4, seed=1), f(4, seed=2)], {}
     yield "linear/float16/rank_2", [f(2, 3, dtype=F16), f(3, 4, seed=1, dtype=F16), f(4, seed=2, dtype=F16)], {}
