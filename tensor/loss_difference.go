@@ -37,7 +37,7 @@ func (t *Tensor) SmoothL1Loss(target *Tensor, beta float64, r Reduction) *Tensor
 		return refused("SmoothL1Loss", fmt.Errorf("%w: beta %v, want 0 or more and finite", kernels.ErrAttr, beta), t, target)
 	case 1/beta > math.MaxFloat32:
 		// The inverse would be infinite in float32; so small a knee is none.
-		return elementLoss(l1Loss, t, target, r, nodeAttr{})
+		return elementLoss(sharpL1Loss, t, target, r, nodeAttr{})
 	}
 	return elementLoss(smoothL1Loss, t, target, r, nodeAttr{beta: beta})
 }
@@ -48,6 +48,7 @@ var (
 	mseLoss = &lossKind{def: mseLossDef, losses: squaredDifferences, slope: difference, slopeReads: bothRead, targetReads: bothRead,
 		factor: func(*nodeAttr) float64 { return 2 }}
 	l1Loss       = &lossKind{def: l1LossDef, losses: distances, slope: directions, slopeReads: bothRead, targetReads: bothRead}
+	sharpL1Loss  = &lossKind{def: sharpL1LossDef, losses: distances, slope: directions, slopeReads: bothRead, targetReads: bothRead}
 	huberLoss    = &lossKind{def: huberLossDef, losses: kneed(0), slope: differenceToKnee, slopeReads: bothRead, targetReads: bothRead}
 	smoothL1Loss = &lossKind{def: smoothL1LossDef, losses: kneed(-1), slope: differenceToKnee, slopeReads: bothRead, targetReads: bothRead,
 		factor: func(a *nodeAttr) float64 { return 1 / a.beta }}

@@ -15,7 +15,8 @@ import (
 // The shapes of input and target are equal. PyTorch broadcasts them, and warns:
 // [N,1] against [N] would silently be N*N losses. Types are promoted. The mean of
 // no losses is NaN, their sum 0. Losses of half types are computed in float32
-// up to their mean or sum, and rounded once.
+// up to their mean or sum, and rounded once: two more temporaries are float32
+// copies of the operands.
 
 // lossKind is such a loss.
 type lossKind struct {

@@ -340,7 +340,8 @@ func TestBadLosses(t *testing.T) {
 		"weights' gradient": {func(d *tensor.Device, x T) T {
 			return x.BCEWithLogits(x, tensor.BCEOptions{Weight: of(d, 3).RequireGrad()})
 		}, tensor.ErrNoGradient, "constants"},
-		"released": {func(d *tensor.Device, x T) T { y := of(d, 2, 3); y.Release(); return x.MSELoss(y, mean) }, tensor.ErrReleased, "MSELoss"},
+		"beta 0 and shapes": {func(d *tensor.Device, x T) T { return x.SmoothL1Loss(of(d, 3), 0, mean) }, tensor.ErrShape, "tensor: SmoothL1Loss"},
+		"released":          {func(d *tensor.Device, x T) T { y := of(d, 2, 3); y.Release(); return x.MSELoss(y, mean) }, tensor.ErrReleased, "MSELoss"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newCPU(t)

@@ -80,6 +80,7 @@ var (
 	l1LossDef           = define("L1Loss", kernels.Floats, 16)
 	huberLossDef        = define("HuberLoss", kernels.Floats, 16)
 	smoothL1LossDef     = define("SmoothL1Loss", kernels.Floats, 16)
+	sharpL1LossDef      = &opDef{name: "SmoothL1Loss"}
 	klDivDef            = define("KLDiv", kernels.Floats, 16)
 	klDivLogDef         = &opDef{name: "KLDiv"}
 	bceWithLogitsDef    = define("BCEWithLogits", kernels.Floats, 16)
@@ -277,7 +278,7 @@ func init() {
 	groupNormDef.backward = groupNormBackward
 	batchNormDef.backward = batchNormBackward
 	nllDef.backward = nllBackward
-	for _, k := range []*lossKind{mseLoss, l1Loss, huberLoss, smoothL1Loss, klDivLoss, klDivLogLoss, bceLogitsLoss, bceLoss} {
+	for _, k := range []*lossKind{mseLoss, l1Loss, huberLoss, smoothL1Loss, sharpL1Loss, klDivLoss, klDivLogLoss, bceLogitsLoss, bceLoss} {
 		k.def.backward = k.backward
 	}
 	transposeDef.backward = transposeBackward
