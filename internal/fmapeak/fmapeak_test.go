@@ -24,6 +24,20 @@ func TestMeter(t *testing.T) {
 	require.Zero(t, paused)
 }
 
+// TestCopyMeter measures a copy of the length that the peak is measured with.
+func TestCopyMeter(t *testing.T) {
+	const half = 1 << 14
+	m := NewCopyMeter(2*half, 2*half, func() {}, func() {})
+	to, from := make([]byte, half), make([]byte, half)
+	for range 100 {
+		m.Time(func() { copy(to, from) })
+	}
+	ratio, rate, peak := m.Result()
+	require.Positive(t, ratio)
+	require.Positive(t, rate)
+	require.Positive(t, peak)
+}
+
 func BenchmarkPeak(b *testing.B) {
 	best := 0.0
 	for b.Loop() {

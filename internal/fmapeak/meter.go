@@ -13,9 +13,10 @@ const roundTime = 15 * time.Millisecond
 // the peak: on a shared machine both go up and down together, and their ratio
 // holds still. It reports the median round.
 type Meter struct {
-	work   float64 // operations of a call
-	pause  func()  // around a measurement: those of testing.B's timer
-	resume func()
+	work    float64        // operations of a call
+	measure func() float64 // the peak, in operations a second
+	pause   func()         // around a measurement: those of testing.B's timer
+	resume  func()
 
 	clock    func() time.Duration
 	peak     float64 // of the present round
@@ -29,7 +30,7 @@ type Meter struct {
 // NewMeter returns a meter of calls of work operations. pause and resume stop
 // and start the clock of the benchmark that it runs in.
 func NewMeter(work float64, pause, resume func()) *Meter {
-	return &Meter{work: work, pause: pause, resume: resume, clock: wallTime}
+	return &Meter{work: work, measure: func() float64 { return measure(2, 50_000) }, pause: pause, resume: resume, clock: wallTime}
 }
 
 var start = time.Now()
@@ -51,7 +52,7 @@ func (m *Meter) Time(f func()) {
 	if m.peak == 0 || time.Since(m.started) > roundTime {
 		m.endRound()
 		m.pause()
-		m.peak = measure(2, 50_000)
+		m.peak = m.measure()
 		m.resume()
 		m.started = time.Now()
 	}

@@ -13,7 +13,7 @@ import "C"
 
 import "tarn/kernels"
 
-func softmaxInC(l *lines) {
+func softmaxInC(l lines) {
 	last := l.rank - 1
 	c := C.struct_lines{rows: C.int64_t(l.total), n: C.int64_t(l.len),
 		log:   flag(l.id == kernels.LogSoftmax || l.id == kernels.LogSoftmaxGrad),
@@ -31,8 +31,8 @@ func normOf(g *groups, y, x, dy *kernels.View) C.struct_norm {
 		ldy: C.int64_t(g.between(y)), ldx: C.int64_t(g.between(x)), lddy: C.int64_t(g.between(dy)), eps: C.double(g.eps)}
 }
 
-func normInC(g *groups, a *kernels.Args) {
-	h := normOf(g, &a.Out[0], &a.In[0], &a.In[0])
+func normInC(g groups, a *kernels.Args) {
+	h := normOf(&g, &a.Out[0], &a.In[0], &a.In[0])
 	at := [7]C.uintptr_t{C.uintptr_t(a.Out[0].Ptr), C.uintptr_t(a.In[0].Ptr)}
 	for i := range a.In[1:] {
 		at[2+i] = C.uintptr_t(a.In[1+i].Ptr)
@@ -44,8 +44,8 @@ func normInC(g *groups, a *kernels.Args) {
 	C.tarn_norm(&h, &at[0], threadsInC())
 }
 
-func normGradInC(g *groups, a *kernels.Args, pieces int64) {
-	h := normOf(g, &a.Out[0], &a.In[1], &a.In[0])
+func normGradInC(g groups, a *kernels.Args, pieces int64) {
+	h := normOf(&g, &a.Out[0], &a.In[1], &a.In[0])
 	at := [7]C.uintptr_t{0: C.uintptr_t(a.Out[0].Ptr), 1: C.uintptr_t(a.In[1].Ptr), 6: C.uintptr_t(a.In[0].Ptr)}
 	rest := a.In[2:]
 	if g.centred {

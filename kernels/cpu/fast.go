@@ -23,9 +23,9 @@ type fast struct {
 	loss       func(a *kernels.Args, losses uintptr)
 	lossGrad   func(a *kernels.Args, scale float32)
 	matMul     func(a *kernels.Args) error
-	softmax    func(l *lines) // lines and their elements one step apart
-	norm       func(g *groups, a *kernels.Args)
-	normGrad   func(g *groups, a *kernels.Args, pieces int64)
+	softmax    func(l lines) // lines and their elements one step apart
+	norm       func(g groups, a *kernels.Args)
+	normGrad   func(g groups, a *kernels.Args, pieces int64)
 	// attention does Attention and AttentionGrad, with any strides, in as much
 	// work space of attentionWork's as there is.
 	attention     func(id kernels.ID, a *kernels.Args)

@@ -12,6 +12,12 @@ func channels[T float](x int, channel func(a *kernels.Args, c int64)) func(a *ke
 	return func(a *kernels.Args) error {
 		v := &a.In[x]
 		grain := max(serialBelow/4/max(v.Dims[0]*v.Dims[2], 1), 1)
+		if chunks(v.Dims[1], grain) == 1 {
+			for c := range v.Dims[1] {
+				channel(a, c)
+			}
+			return nil
+		}
 		parallel(v.Dims[1], grain, func(lo, hi int64) {
 			for c := lo; c < hi; c++ {
 				channel(a, c)

@@ -106,30 +106,38 @@ func conv[T float](a *kernels.Args) error {
 	if inC[T](minRun) != nil && convInC(&c, a) {
 		return nil
 	}
+	planes, grain := c.y.Dims[0]*c.w.Dims[0], grainOf(c.y.Dims[2]*c.y.Dims[3]*c.w.Dims[1]*c.w.Dims[2]*c.w.Dims[3])
+	if chunks(planes, grain) == 1 {
+		convPlanes[T](&c, a, 0, planes)
+		return nil
+	}
+	shared := c
+	parallel(planes, grain, func(lo, hi int64) { convPlanes[T](&shared, a, lo, hi) })
+	return nil
+}
+
+// convPlanes makes the planes lo to hi of y.
+func convPlanes[T float](c *convolution, a *kernels.Args, lo, hi int64) {
 	outputs, channels := c.w.Dims[0], c.w.Dims[1]
 	perGroup := outputs / int64(c.attr.Groups)
-	work := c.y.Dims[2] * c.y.Dims[3] * channels * c.w.Dims[2] * c.w.Dims[3]
-	parallel(c.y.Dims[0]*outputs, grainOf(work), func(lo, hi int64) {
-		for u := lo; u < hi; u++ {
-			n, o := u/outputs, u%outputs
-			bias := T(0)
-			if len(a.In) == 3 {
-				bias = *at[T](a.In[2].Ptr, o, a.In[2].Strides[0]*sizeOf[T]())
-			}
-			fillPlane(c.y, n, o, bias)
-			for ch := range channels {
-				x, y := planeAt(c.x, n, o/perGroup*channels+ch), planeAt(c.y, n, o)
-				c.taps(func(t tap) {
-					l, w := c.meeting(t, x, y), *weight[T](c.w, o, ch, t)
-					for range l.n {
-						addScaled(l.y, l.ystep, w, l.x, l.xstep, l.columns)
-						l.x, l.y = l.x+uintptr(l.xrow), l.y+uintptr(l.yrow)
-					}
-				})
-			}
+	for u := lo; u < hi; u++ {
+		n, o := u/outputs, u%outputs
+		bias := T(0)
+		if len(a.In) == 3 {
+			bias = *at[T](a.In[2].Ptr, o, a.In[2].Strides[0]*sizeOf[T]())
 		}
-	})
-	return nil
+		fillPlane(c.y, n, o, bias)
+		for ch := range channels {
+			x, y := planeAt(c.x, n, o/perGroup*channels+ch), planeAt(c.y, n, o)
+			c.taps(func(t tap) {
+				l, w := c.meeting(t, x, y), *weight[T](c.w, o, ch, t)
+				for range l.n {
+					addScaled(l.y, l.ystep, w, l.x, l.xstep, l.columns)
+					l.x, l.y = l.x+uintptr(l.xrow), l.y+uintptr(l.yrow)
+				}
+			})
+		}
+	}
 }
 
 // convGradInput is the body of ConvGradInput: every plane of dx is one
@@ -139,59 +147,73 @@ func convGradInput[T float](a *kernels.Args) error {
 	if inC[T](minRun) != nil && convGradInputInC(&c, a) {
 		return nil
 	}
-	channels, perGroup := c.w.Dims[1], c.w.Dims[0]/int64(c.attr.Groups)
-	work := c.y.Dims[2] * c.y.Dims[3] * perGroup * c.w.Dims[2] * c.w.Dims[3]
-	parallel(c.x.Dims[0]*c.x.Dims[1], grainOf(work), func(lo, hi int64) {
-		for u := lo; u < hi; u++ {
-			n, ch := u/c.x.Dims[1], u%c.x.Dims[1]
-			fillPlane(c.x, n, ch, T(0))
-			first := ch / channels * perGroup
-			for o := first; o < first+perGroup; o++ {
-				x, y := planeAt(c.x, n, ch), planeAt(c.y, n, o)
-				c.taps(func(t tap) {
-					l, w := c.meeting(t, x, y), *weight[T](c.w, o, ch%channels, t)
-					for range l.n {
-						addScaled(l.x, l.xstep, w, l.y, l.ystep, l.columns)
-						l.x, l.y = l.x+uintptr(l.xrow), l.y+uintptr(l.yrow)
-					}
-				})
-			}
-		}
-	})
+	perGroup := c.w.Dims[0] / int64(c.attr.Groups)
+	planes, grain := c.x.Dims[0]*c.x.Dims[1], grainOf(c.y.Dims[2]*c.y.Dims[3]*perGroup*c.w.Dims[2]*c.w.Dims[3])
+	if chunks(planes, grain) == 1 {
+		convInputPlanes[T](&c, 0, planes)
+		return nil
+	}
+	shared := c
+	parallel(planes, grain, func(lo, hi int64) { convInputPlanes[T](&shared, lo, hi) })
 	return nil
 }
 
-// convGradWeight is the body of ConvGradWeight. Rows are added up in T, their
-// sums in float64: there may be very many.
+// convInputPlanes makes the planes lo to hi of dx.
+func convInputPlanes[T float](c *convolution, lo, hi int64) {
+	channels, perGroup := c.w.Dims[1], c.w.Dims[0]/int64(c.attr.Groups)
+	for u := lo; u < hi; u++ {
+		n, ch := u/c.x.Dims[1], u%c.x.Dims[1]
+		fillPlane(c.x, n, ch, T(0))
+		first := ch / channels * perGroup
+		for o := first; o < first+perGroup; o++ {
+			x, y := planeAt(c.x, n, ch), planeAt(c.y, n, o)
+			c.taps(func(t tap) {
+				l, w := c.meeting(t, x, y), *weight[T](c.w, o, ch%channels, t)
+				for range l.n {
+					addScaled(l.x, l.xstep, w, l.y, l.ystep, l.columns)
+					l.x, l.y = l.x+uintptr(l.xrow), l.y+uintptr(l.yrow)
+				}
+			})
+		}
+	}
+}
+
+// convGradWeight is the body of ConvGradWeight: every plane of dw is one
+// goroutine's.
 func convGradWeight[T float](a *kernels.Args) error {
 	c := convolution{x: &a.In[1], w: &a.Out[0], y: &a.In[0], attr: &a.Attr.Conv}
 	if inC[T](minRun) != nil && convGradWeightInC(&c, a) {
 		return nil
 	}
-	channels, perGroup := c.w.Dims[1], c.w.Dims[0]/int64(c.attr.Groups)
-	for o := range c.w.Dims[0] { // elements that meet nothing
-		for ch := range channels {
-			fillPlane(c.w, o, ch, T(0))
-		}
+	planes, grain := c.w.Dims[0]*c.w.Dims[1], grainOf(c.y.Dims[0]*c.y.Dims[2]*c.y.Dims[3]*c.w.Dims[2]*c.w.Dims[3])
+	if chunks(planes, grain) == 1 {
+		convWeightPlanes[T](&c, 0, planes)
+		return nil
 	}
-	work := c.y.Dims[0] * c.y.Dims[2] * c.y.Dims[3] * c.w.Dims[2] * c.w.Dims[3]
-	parallel(c.w.Dims[0]*channels, grainOf(work), func(lo, hi int64) {
-		for u := lo; u < hi; u++ {
-			o, ch := u/channels, u%channels
-			c.taps(func(t tap) {
-				sum := 0.0
-				for n := range c.y.Dims[0] {
-					l := c.meeting(t, planeAt(c.x, n, o/perGroup*channels+ch), planeAt(c.y, n, o))
-					for range l.n {
-						sum += float64(dot[T](l.x, l.xstep, l.y, l.ystep, l.columns))
-						l.x, l.y = l.x+uintptr(l.xrow), l.y+uintptr(l.yrow)
-					}
-				}
-				*weight[T](c.w, o, ch, t) = T(sum)
-			})
-		}
-	})
+	shared := c
+	parallel(planes, grain, func(lo, hi int64) { convWeightPlanes[T](&shared, lo, hi) })
 	return nil
+}
+
+// convWeightPlanes makes the planes lo to hi of dw. Rows are added up in T,
+// their sums in float64: there may be very many.
+func convWeightPlanes[T float](c *convolution, lo, hi int64) {
+	channels, perGroup := c.w.Dims[1], c.w.Dims[0]/int64(c.attr.Groups)
+	for u := lo; u < hi; u++ {
+		o, ch := u/channels, u%channels
+		fillPlane(c.w, o, ch, T(0)) // for elements that meet nothing
+		c.taps(func(t tap) {
+			sum := 0.0
+			for n := range c.y.Dims[0] {
+				l := c.meeting(t, planeAt(c.x, n, o/perGroup*channels+ch), planeAt(c.y, n, o))
+				for range l.n {
+					sum += float64(dot[T](l.x, l.xstep, l.y, l.ystep, l.columns))
+					l.x, l.y = l.x+uintptr(l.xrow), l.y+uintptr(l.yrow)
+				}
+			}
+			*weight[T](c.w, o, ch, t) = T(sum)
+		})
+	}
 }
 
 // packedWeight is the bytes of w laid out anew, at a multiple of packedAlign.

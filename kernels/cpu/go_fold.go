@@ -67,7 +67,8 @@ func newFold(id kernels.ID, a *kernels.Args) fold {
 func foldAll[S number, A total](id kernels.ID, a *kernels.Args) {
 	f := newFold(id, a)
 	if n := partials(a); n > 1 {
-		foldToOne[S](&f, dense[A](a.Work.Ptr, n))
+		shared := f
+		foldToOne[S](&shared, dense[A](a.Work.Ptr, n))
 		return
 	}
 	grain := max(serialBelow/max(f.reduced.total, 1), 1)

@@ -84,29 +84,33 @@ func argBestOf[S number](id kernels.ID, a *kernels.Args) {
 	out, kept, axis := a.Out[0], a.In[0], a.Attr.Axis
 	n, step := kept.Dims[axis], kept.Strides[axis]*bytesOf[S]()
 	kept.Dims[axis] = 1
-	first := firstLargest[S]
-	if id == kernels.ArgMin {
-		first = firstSmallest[S]
-	}
 	w := newWalk(&out, &kept)
 	grain := max(serialBelow/n, 1)
-	all := func(w *walk) {
-		for w.next() {
-			for i := range w.n {
-				*at[int64](w.ptr[0], i, w.step(0)) = first(w.ptr[1]+uintptr(i*w.step(1)), n, step)
-			}
-		}
-	}
 	if chunks(w.total, grain) == 1 {
-		all(&w)
+		argBestAll[S](id, &w, n, step)
 		return
 	}
 	shared := w
 	parallel(w.total, grain, func(lo, hi int64) {
 		w := shared
 		w.seek(lo, hi)
-		all(&w)
+		argBestAll[S](id, &w, n, step)
 	})
+}
+
+// argBestAll does what is left of w, over results and the first of the n
+// elements of each.
+func argBestAll[S number](id kernels.ID, w *walk, n, step int64) {
+	for w.next() {
+		for i := range w.n {
+			out, x := at[int64](w.ptr[0], i, w.step(0)), w.ptr[1]+uintptr(i*w.step(1))
+			if id == kernels.ArgMin {
+				*out = firstSmallest[S](x, n, step)
+			} else {
+				*out = firstLargest[S](x, n, step)
+			}
+		}
+	}
 }
 
 // firstLargest returns the index of the first of the largest elements, where

@@ -25,7 +25,11 @@ func nll[T float](a *kernels.Args) error {
 	if a.Attr.Loss.Smoothing != 0 {
 		grain = max(serialBelow/max(logp.Dims[1], 1), 1)
 	}
-	parallel(logp.Dims[0], grain, func(lo, hi int64) { nllRows[T](a, lo, hi) })
+	if n := logp.Dims[0]; chunks(n, grain) == 1 {
+		nllRows[T](a, 0, n)
+	} else {
+		parallel(n, grain, func(lo, hi int64) { nllRows[T](a, lo, hi) })
+	}
 	return nil
 }
 
@@ -57,7 +61,11 @@ func nllGrad[T float](a *kernels.Args) error {
 		return err
 	}
 	grain := max(serialBelow/max(out.Dims[1], 1), 1)
-	parallel(out.Dims[0], grain, func(lo, hi int64) { nllGradRows[T](a, lo, hi) })
+	if n := out.Dims[0]; chunks(n, grain) == 1 {
+		nllGradRows[T](a, 0, n)
+	} else {
+		parallel(n, grain, func(lo, hi int64) { nllGradRows[T](a, lo, hi) })
+	}
 	return nil
 }
 

@@ -169,10 +169,16 @@ func layerNorm[T float](id kernels.ID) func(a *kernels.Args) error {
 	return func(a *kernels.Args) error {
 		g := groupsOf(id, a, &a.In[0])
 		if c := inC[T](g.n * g.rows); c != nil && g.dense(&a.Out[0]) && g.dense(&a.In[0]) && g.n > 0 && vectors(a.In[1:]) && g.listed(a.Out[1:]) {
-			c.norm(&g, a)
+			c.norm(g, a)
 			return nil
 		}
-		parallel(g.rows, max(serialBelow/4/max(g.n, 1), 1), func(lo, hi int64) { normalise[T](&g, a, lo, hi) })
+		grain := max(serialBelow/4/max(g.n, 1), 1)
+		if chunks(g.rows, grain) == 1 {
+			normalise[T](&g, a, 0, g.rows)
+			return nil
+		}
+		shared := g
+		parallel(g.rows, grain, func(lo, hi int64) { normalise[T](&shared, a, lo, hi) })
 		return nil
 	}
 }
@@ -286,21 +292,18 @@ func layerNormGrad[T float](id kernels.ID) func(a *kernels.Args) error {
 		g := groupsOf(id, a, &a.In[1])
 		pieces, width := g.pieces(), g.per*g.channels
 		if c := inC[T](g.n * g.rows); c != nil && g.fastGrad(a) {
-			c.normGrad(&g, a, pieces)
+			c.normGrad(g, a, pieces)
 			return nil
 		}
 		sums := int64(len(a.Out) - 1)
-		var parts []float64
-		if sums*width > 0 {
-			parts = dense[float64](a.Work.Ptr, pieces*sums*width)
-			clear(parts)
-		}
+		parts := partsIn(a, pieces*sums*width)
 		grain := max(serialBelow/4*pieces/max(g.rows*g.n, 1), 1)
-		parallel(pieces, grain, func(lo, hi int64) {
-			for p := lo; p < hi; p++ {
-				normGrads[T](&g, a, p*g.rows/pieces, (p+1)*g.rows/pieces, parts[p*sums*width:(p+1)*sums*width])
-			}
-		})
+		if chunks(pieces, grain) == 1 {
+			normGradPieces[T](&g, a, pieces, 0, pieces, parts)
+		} else {
+			shared := g
+			parallel(pieces, grain, func(lo, hi int64) { normGradPieces[T](&shared, a, pieces, lo, hi, parts) })
+		}
 		for s := range sums {
 			out := &a.Out[1+s]
 			for c := range width {
@@ -312,6 +315,24 @@ func layerNormGrad[T float](id kernels.ID) func(a *kernels.Args) error {
 			}
 		}
 		return nil
+	}
+}
+
+// partsIn returns n sums, all 0, in a's work space.
+func partsIn(a *kernels.Args, n int64) []float64 {
+	if n == 0 {
+		return nil
+	}
+	parts := dense[float64](a.Work.Ptr, n)
+	clear(parts)
+	return parts
+}
+
+// normGradPieces does the pieces lo to hi, each with its part of parts.
+func normGradPieces[T float](g *groups, a *kernels.Args, pieces, lo, hi int64, parts []float64) {
+	each := int64(len(parts)) / pieces
+	for p := lo; p < hi; p++ {
+		normGrads[T](g, a, p*g.rows/pieces, (p+1)*g.rows/pieces, parts[p*each:(p+1)*each])
 	}
 }
 

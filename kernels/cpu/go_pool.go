@@ -22,25 +22,28 @@ func window(p *kernels.PoolAttr, d int, i, n int64) span {
 // bin returns the elements of n that bin i of bins has.
 func bin(i, n, bins int64) span { return span{i * n / bins, ceil((i+1)*n, bins), 1} }
 
-// eachPlane runs f for all planes n, c of v, which take that much work each.
-func eachPlane(v *kernels.View, work int64, f func(n, c int64)) {
-	channels := v.Dims[1]
-	parallel(v.Dims[0]*channels, grainOf(work), func(lo, hi int64) {
-		for u := lo; u < hi; u++ {
-			f(u/channels, u%channels)
-		}
-	})
-}
-
 // cell returns the element i, j of a plane of v.
 func cell[T element](v *kernels.View, plane uintptr, i, j int64) *T {
 	return at[T](plane, i*v.Strides[2]+j*v.Strides[3], sizeOf[T]())
 }
 
+// maxPool is the body of MaxPool: every plane is one goroutine's, as in all
+// poolings.
 func maxPool[T float](a *kernels.Args) error {
+	y, p := &a.Out[0], &a.Attr.Pool
+	planes, grain := y.Dims[0]*y.Dims[1], grainOf(y.Dims[2]*y.Dims[3]*int64(p.Kernel[0])*int64(p.Kernel[1]))
+	if chunks(planes, grain) == 1 {
+		maxPoolPlanes[T](a, 0, planes)
+		return nil
+	}
+	parallel(planes, grain, func(lo, hi int64) { maxPoolPlanes[T](a, lo, hi) })
+	return nil
+}
+
+func maxPoolPlanes[T float](a *kernels.Args, lo, hi int64) {
 	x, y, indices, p := &a.In[0], &a.Out[0], &a.Out[1], &a.Attr.Pool
-	work := y.Dims[2] * y.Dims[3] * int64(p.Kernel[0]) * int64(p.Kernel[1])
-	eachPlane(y, work, func(n, c int64) {
+	for u := lo; u < hi; u++ {
+		n, c := u/y.Dims[1], u%y.Dims[1]
 		from, to, places := planeAt(x, n, c), planeAt(y, n, c), planeAt(indices, n, c)
 		for i := range y.Dims[2] {
 			rows := window(p, 0, i, x.Dims[2])
@@ -49,8 +52,7 @@ func maxPool[T float](a *kernels.Args) error {
 				*cell[T](y, to, i, j), *cell[int64](indices, places, i, j) = best, where
 			}
 		}
-	})
-	return nil
+	}
 }
 
 // largest returns the largest element of a window and its place, -1 if it has
@@ -72,131 +74,140 @@ func largest[T float](x *kernels.View, plane uintptr, rows, columns span) (best 
 	return best, where
 }
 
+// maxPoolGrad is the body of MaxPoolGrad.
 func maxPoolGrad[T float](a *kernels.Args) error {
+	dx := &a.Out[0]
+	planes, grain := dx.Dims[0]*dx.Dims[1], grainOf(dx.Dims[2]*dx.Dims[3])
+	if chunks(planes, grain) == 1 {
+		maxPoolGradPlanes[T](a, 0, planes)
+		return nil
+	}
+	parallel(planes, grain, func(lo, hi int64) { maxPoolGradPlanes[T](a, lo, hi) })
+	return nil
+}
+
+func maxPoolGradPlanes[T float](a *kernels.Args, lo, hi int64) {
 	dy, indices, dx := &a.In[0], &a.In[1], &a.Out[0]
-	eachPlane(dx, dx.Dims[2]*dx.Dims[3], func(n, c int64) {
+	dense := whole(dx)
+	for u := lo; u < hi; u++ {
+		n, c := u/dx.Dims[1], u%dx.Dims[1]
 		fillPlane(dx, n, c, T(0))
 		from, places, to := planeAt(dy, n, c), planeAt(indices, n, c), planeAt(dx, n, c)
 		for i := range dy.Dims[2] {
 			for j := range dy.Dims[3] {
 				switch where := *cell[int64](indices, places, i, j); {
 				case where < 0 || where >= dx.Dims[2]*dx.Dims[3]: // a window without an element
-				case whole(dx):
+				case dense:
 					*at[T](to, where, sizeOf[T]()) += *cell[T](dy, from, i, j)
 				default:
 					*cell[T](dx, to, where/dx.Dims[3], where%dx.Dims[3]) += *cell[T](dy, from, i, j)
 				}
 			}
 		}
-	})
+	}
+}
+
+// means is one call of an average pooling or its gradient: which range of x each
+// row and column of y stands for.
+type means struct {
+	x, y *kernels.View     // or their gradients
+	attr *kernels.PoolAttr // nil of an adaptive pooling
+}
+
+// along returns the range of row i of y, or of column i with dim 1, and by how
+// much it divides: a mean divides by both.
+func (m means) along(dim int, i int64) (s span, by float64) {
+	n := m.x.Dims[2+dim]
+	if m.attr == nil {
+		s = bin(i, n, m.y.Dims[2+dim])
+		return s, float64(s.to - s.from)
+	}
+	s = window(m.attr, dim, i, n)
+	if m.attr.CountIncludePad {
+		pad := int64(m.attr.Padding[dim])
+		from := i*int64(m.attr.Stride[dim]) - pad
+		return s, float64(min(from+int64(m.attr.Kernel[dim]), n+pad) - from)
+	}
+	return s, float64(s.to - s.from)
+}
+
+// work is about how many elements a plane reads and writes.
+func (m means) work() int64 {
+	if m.attr == nil {
+		return m.x.Dims[2]*m.x.Dims[3] + m.y.Dims[2]*m.y.Dims[3]
+	}
+	return m.y.Dims[2] * m.y.Dims[3] * int64(m.attr.Kernel[0]) * int64(m.attr.Kernel[1])
+}
+
+// average writes to each element of y the sum of its range of x over the
+// divisors; backwards it adds each element of y, so divided, to its range of x.
+func average[T float](m means, backwards bool) error {
+	planes, grain := m.y.Dims[0]*m.y.Dims[1], grainOf(m.work())
+	if chunks(planes, grain) == 1 {
+		averagePlanes[T](m, backwards, 0, planes)
+		return nil
+	}
+	parallel(planes, grain, func(lo, hi int64) { averagePlanes[T](m, backwards, lo, hi) })
 	return nil
 }
 
-// spans are the ranges of x that the rows and the columns of y stand for, and by
-// how much each divides: a mean divides by both.
-type spans struct {
-	rows, columns     []span
-	rowsBy, columnsBy []float64
-	work              int64 // of a plane
-}
-
-// windowSpans returns those of an average pooling.
-func windowSpans(p *kernels.PoolAttr, x, y *kernels.View) *spans {
-	along := func(d int) (list []span, by []float64) {
-		n, pad := x.Dims[2+d], int64(p.Padding[d])
-		for i := range y.Dims[2+d] {
-			s := window(p, d, i, n)
-			count := s.to - s.from
-			if from := i*int64(p.Stride[d]) - pad; p.CountIncludePad {
-				count = min(from+int64(p.Kernel[d]), n+pad) - from
-			}
-			list, by = append(list, s), append(by, float64(count))
+func averagePlanes[T float](m means, backwards bool, lo, hi int64) {
+	for u := lo; u < hi; u++ {
+		n, c := u/m.y.Dims[1], u%m.y.Dims[1]
+		if backwards {
+			fillPlane(m.x, n, c, T(0))
 		}
-		return list, by
-	}
-	s := &spans{work: y.Dims[2] * y.Dims[3] * int64(p.Kernel[0]) * int64(p.Kernel[1])}
-	s.rows, s.rowsBy = along(0)
-	s.columns, s.columnsBy = along(1)
-	return s
-}
-
-// binSpans returns those of an adaptive pooling.
-func binSpans(x, y *kernels.View) *spans {
-	along := func(d int) (list []span, by []float64) {
-		for i := range y.Dims[2+d] {
-			s := bin(i, x.Dims[2+d], y.Dims[2+d])
-			list, by = append(list, s), append(by, float64(s.to-s.from))
-		}
-		return list, by
-	}
-	s := &spans{work: x.Dims[2]*x.Dims[3] + y.Dims[2]*y.Dims[3]}
-	s.rows, s.rowsBy = along(0)
-	s.columns, s.columnsBy = along(1)
-	return s
-}
-
-// mean writes to each element of y the sum of its span of x over the divisors.
-func mean[T float](x, y *kernels.View, s *spans) {
-	step := x.Strides[3] * sizeOf[T]()
-	eachPlane(y, s.work, func(n, c int64) {
-		from, to := planeAt(x, n, c), planeAt(y, n, c)
-		for i, rows := range s.rows {
-			for j, columns := range s.columns {
-				sum := 0.0
-				for h := rows.from; h < rows.to; h++ {
-					row := from + uintptr(h*x.Strides[2]*sizeOf[T]())
-					part := T(0)
-					for w := columns.from; w < columns.to; w++ {
-						part += *at[T](row, w, step)
-					}
-					sum += float64(part)
+		x, y := planeAt(m.x, n, c), planeAt(m.y, n, c)
+		for i := range m.y.Dims[2] {
+			rows, rowsBy := m.along(0, i)
+			for j := range m.y.Dims[3] {
+				columns, columnsBy := m.along(1, j)
+				to := cell[T](m.y, y, i, j)
+				if backwards {
+					addToCells(m.x, x, rows, columns, T(float64(*to)/(rowsBy*columnsBy)))
+				} else {
+					*to = T(sumOfCells[T](m.x, x, rows, columns) / (rowsBy * columnsBy))
 				}
-				*cell[T](y, to, int64(i), int64(j)) = T(sum / (s.rowsBy[i] * s.columnsBy[j]))
 			}
 		}
-	})
+	}
 }
 
-// spread adds each element of dy, over the divisors, to its span of dx.
-func spread[T float](dx, dy *kernels.View, s *spans) {
+func sumOfCells[T float](x *kernels.View, plane uintptr, rows, columns span) float64 {
+	sum, step := 0.0, x.Strides[3]*sizeOf[T]()
+	for h := rows.from; h < rows.to; h++ {
+		row := plane + uintptr(h*x.Strides[2]*sizeOf[T]())
+		part := T(0)
+		for w := columns.from; w < columns.to; w++ {
+			part += *at[T](row, w, step)
+		}
+		sum += float64(part)
+	}
+	return sum
+}
+
+func addToCells[T float](dx *kernels.View, plane uintptr, rows, columns span, share T) {
 	step := dx.Strides[3] * sizeOf[T]()
-	eachPlane(dx, s.work, func(n, c int64) {
-		fillPlane(dx, n, c, T(0))
-		to, from := planeAt(dx, n, c), planeAt(dy, n, c)
-		for i, rows := range s.rows {
-			for j, columns := range s.columns {
-				share := T(float64(*cell[T](dy, from, int64(i), int64(j))) / (s.rowsBy[i] * s.columnsBy[j]))
-				for h := rows.from; h < rows.to; h++ {
-					row := to + uintptr(h*dx.Strides[2]*sizeOf[T]())
-					for w := columns.from; w < columns.to; w++ {
-						*at[T](row, w, step) += share
-					}
-				}
-			}
+	for h := rows.from; h < rows.to; h++ {
+		row := plane + uintptr(h*dx.Strides[2]*sizeOf[T]())
+		for w := columns.from; w < columns.to; w++ {
+			*at[T](row, w, step) += share
 		}
-	})
+	}
 }
 
 func avgPool[T float](a *kernels.Args) error {
-	x, y := &a.In[0], &a.Out[0]
-	mean[T](x, y, windowSpans(&a.Attr.Pool, x, y))
-	return nil
+	return average[T](means{&a.In[0], &a.Out[0], &a.Attr.Pool}, false)
 }
 
 func avgPoolGrad[T float](a *kernels.Args) error {
-	dy, dx := &a.In[0], &a.Out[0]
-	spread[T](dx, dy, windowSpans(&a.Attr.Pool, dx, dy))
-	return nil
+	return average[T](means{&a.Out[0], &a.In[0], &a.Attr.Pool}, true)
 }
 
 func adaptiveAvgPool[T float](a *kernels.Args) error {
-	x, y := &a.In[0], &a.Out[0]
-	mean[T](x, y, binSpans(x, y))
-	return nil
+	return average[T](means{&a.In[0], &a.Out[0], nil}, false)
 }
 
 func adaptiveAvgPoolGrad[T float](a *kernels.Args) error {
-	dy, dx := &a.In[0], &a.Out[0]
-	spread[T](dx, dy, binSpans(dx, dy))
-	return nil
+	return average[T](means{&a.Out[0], &a.In[0], nil}, true)
 }

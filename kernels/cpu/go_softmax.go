@@ -6,8 +6,9 @@ import (
 	"tarn/kernels"
 )
 
-// lines are the elements along one axis of an op's operands, the output first: a
-// walk over the places of the other dims, and how far apart a line's elements lie.
+// lines are the elements along one axis of an op's operands, the first output
+// and then the inputs: a walk over the places of the other dims, how many a line
+// of the output has, and how far apart they lie.
 type lines struct {
 	walk
 	id   kernels.ID
@@ -24,10 +25,13 @@ func linesOf(id kernels.ID, a *kernels.Args) lines {
 		l.gaps[k] = firsts[k].Strides[axis] * firsts[k].DType.Size()
 		firsts[k].Dims[axis] = 1
 	}
-	if len(a.In) == 1 {
+	switch len(a.In) {
+	case 1:
 		l.walk = newWalk(&firsts[0], &firsts[1])
-	} else {
+	case 2:
 		l.walk = newWalk(&firsts[0], &firsts[1], &firsts[2])
+	default:
+		l.walk = newWalk(&firsts[0], &firsts[1], &firsts[2], &firsts[3])
 	}
 	return l
 }
@@ -48,7 +52,7 @@ func alongAxis[T float](id kernels.ID) func(a *kernels.Args) error {
 	return func(a *kernels.Args) error {
 		l := linesOf(id, a)
 		if c := l.inC(inC[T](l.len * l.total)); c != nil {
-			c.softmax(&l)
+			c.softmax(l)
 			return nil
 		}
 		grain := max(serialBelow/8/l.len, 1)
@@ -65,15 +69,20 @@ func alongAxis[T float](id kernels.ID) func(a *kernels.Args) error {
 	}
 }
 
+// line returns where line i of the walk's present run begins in each operand.
+func (l *lines) line(i int64) (at [maxOperands]uintptr) {
+	for k := range l.operands {
+		at[k] = l.ptr[k] + uintptr(i*l.step(k))
+	}
+	return at
+}
+
 // softmaxLines does the lines lo to hi, in the order of the walk.
 func softmaxLines[T float](l *lines, lo, hi int64) {
 	l.seek(lo, hi)
 	for l.next() {
 		for i := range l.n {
-			var at [maxOperands]uintptr
-			for k := range l.operands {
-				at[k] = l.ptr[k] + uintptr(i*l.step(k))
-			}
+			at := l.line(i)
 			if l.id == kernels.Softmax || l.id == kernels.LogSoftmax {
 				softmaxLine[T](l, at)
 			} else {

@@ -71,53 +71,69 @@ func floatKey(x float64) uint64 {
 	}
 }
 
+// sorting is one call of Sort.
+type sorting[S number] struct {
+	walk            // over the first elements of the rows, of the values and of the indices
+	n, k      int64 // elements of a row, and how many of them are wanted
+	from, gap int64 // bytes between the elements of a row, and of the values
+	indexGap  int64 // and of the indices
+	flip      uint64
+	room      []entry
+	key       func(S) uint64
+}
+
 func sortRows[S number](a *kernels.Args, key func(S) uint64) {
 	axis := a.Attr.Axis
-	n, k := a.In[0].Dims[axis], a.Out[0].Dims[axis]
 	in, values, indices := a.In[0], a.Out[0], a.Out[1]
-	from, to, at64 := in.Strides[axis]*bytesOf[S](), values.Strides[axis]*bytesOf[S](), indices.Strides[axis]*8
+	s := sorting[S]{n: in.Dims[axis], k: values.Dims[axis], key: key,
+		from: in.Strides[axis] * bytesOf[S](), gap: values.Strides[axis] * bytesOf[S](), indexGap: indices.Strides[axis] * 8}
 	in.Dims[axis], values.Dims[axis], indices.Dims[axis] = 1, 1, 1
-	shared := newWalk(&in, &values, &indices)
-	slots := min(shared.total, sortSlots)
-	room := dense[entry](a.Work.Ptr, slots*2*n)
-	flip := uint64(0)
+	s.walk = newWalk(&in, &values, &indices)
+	slots := min(s.total, sortSlots)
+	s.room = dense[entry](a.Work.Ptr, slots*2*s.n)
 	if a.Attr.Descending {
-		flip = math.MaxUint64
+		s.flip = math.MaxUint64
 	}
-	slot := func(s int64) {
-		w := shared
-		first, second := room[2*s*n:][:n], room[(2*s+1)*n:][:n]
-		for w.seek(s*w.total/slots, (s+1)*w.total/slots); w.next(); {
-			for i := range w.n {
-				x := w.ptr[0] + uintptr(i*w.step(0))
-				for j := range first {
-					first[j] = entry{key(*at[S](x, int64(j), from)) ^ flip, int64(j)}
-				}
-				sorted := first
-				if k <= n/fewOf {
-					smallest(first, k)
-				} else {
-					sorted = sortEntries(first, second)
-				}
-				v, d := w.ptr[1]+uintptr(i*w.step(1)), w.ptr[2]+uintptr(i*w.step(2))
-				for j, e := range sorted[:k] {
-					*at[S](v, int64(j), to) = *at[S](x, e.index, from)
-					*at[int64](d, int64(j), at64) = e.index
-				}
+	if s.n*s.total < serialBelow {
+		s.rows(0, slots, slots)
+		return
+	}
+	shared := s
+	parallel(slots, 1, func(lo, hi int64) {
+		s := shared
+		s.rows(lo, hi, slots)
+	})
+}
+
+// rows sorts the rows of the slots lo to hi of so many.
+func (s *sorting[S]) rows(lo, hi, slots int64) {
+	for slot := lo; slot < hi; slot++ {
+		first, second := s.room[2*slot*s.n:][:s.n], s.room[(2*slot+1)*s.n:][:s.n]
+		for s.seek(slot*s.total/slots, (slot+1)*s.total/slots); s.next(); {
+			for i := range s.walk.n {
+				s.row(i, first, second)
 			}
 		}
 	}
-	if n*shared.total < serialBelow {
-		for s := range slots {
-			slot(s)
-		}
-		return
+}
+
+// row sorts row i of the walk's present run in first and second.
+func (s *sorting[S]) row(i int64, first, second []entry) {
+	x := s.ptr[0] + uintptr(i*s.step(0))
+	for j := range first {
+		first[j] = entry{s.key(*at[S](x, int64(j), s.from)) ^ s.flip, int64(j)}
 	}
-	parallel(slots, 1, func(lo, hi int64) {
-		for s := lo; s < hi; s++ {
-			slot(s)
-		}
-	})
+	sorted := first
+	if s.k <= s.n/fewOf {
+		smallest(first, s.k)
+	} else {
+		sorted = sortEntries(first, second)
+	}
+	v, d := s.ptr[1]+uintptr(i*s.step(1)), s.ptr[2]+uintptr(i*s.step(2))
+	for j, e := range sorted[:s.k] {
+		*at[S](v, int64(j), s.gap) = *at[S](x, e.index, s.from)
+		*at[int64](d, int64(j), s.indexGap) = e.index
+	}
 }
 
 // smallest brings the k smallest entries to the front, in order: a heap of them
@@ -192,18 +208,33 @@ func sortEntries(x, other []entry) []entry {
 
 // sortGrad is the body of SortGrad.
 func sortGrad[T float](a *kernels.Args) error {
-	axis := a.Attr.Axis
-	n, k := a.Out[0].Dims[axis], a.In[0].Dims[axis]
-	to, from, index := a.Out[0].Strides[axis]*sizeOf[T](), a.In[0].Strides[axis]*sizeOf[T](), a.In[1].Strides[axis]*8
-	eachRow(axis, []*kernels.View{&a.Out[0], &a.In[0], &a.In[1]}, func(p [maxOperands]uintptr) {
-		for i := range n {
-			*at[T](p[0], i, to) = 0
-		}
-		for i := range k {
-			if j := *at[int64](p[2], i, index); j >= 0 && j < n {
-				*at[T](p[0], j, to) = *at[T](p[1], i, from)
-			}
-		}
+	l, k := linesOf(kernels.SortGrad, a), a.In[0].Dims[a.Attr.Axis]
+	grain := max(serialBelow/max(l.len, 1), 1)
+	if chunks(l.total, grain) == 1 {
+		sortGradLines[T](&l, k, 0, l.total)
+		return nil
+	}
+	shared := l
+	parallel(l.total, grain, func(lo, hi int64) {
+		l := shared
+		sortGradLines[T](&l, k, lo, hi)
 	})
 	return nil
+}
+
+// sortGradLines does the lines lo to hi, which have k elements chosen of each.
+func sortGradLines[T float](l *lines, k, lo, hi int64) {
+	for l.seek(lo, hi); l.next(); {
+		for i := range l.n {
+			p := l.line(i)
+			for j := range l.len {
+				*at[T](p[0], j, l.gaps[0]) = 0
+			}
+			for j := range k {
+				if c := *at[int64](p[2], j, l.gaps[2]); c >= 0 && c < l.len {
+					*at[T](p[0], c, l.gaps[0]) = *at[T](p[1], j, l.gaps[1])
+				}
+			}
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"iter"
 	"testing"
 	"unsafe"
 
@@ -28,10 +27,7 @@ func operand(dims ...int64) kernels.View {
 	return v
 }
 
-var (
-	kept      [][]float32
-	fourZeros [4]int64
-)
+var kept [][]float32
 
 func transpose(v kernels.View) kernels.View {
 	v.Dims[0], v.Dims[1] = v.Dims[1], v.Dims[0]
@@ -66,76 +62,14 @@ func as(types kernels.DTypes, v kernels.View) kernels.View {
 	return v
 }
 
-// smallCalls returns a small float32 call for every op of t.
-func smallCalls(t *kernels.Table) iter.Seq2[kernels.ID, *kernels.Args] {
-	x, y, z := operand(4, 4), operand(4, 4), operand(4, 4)
-	row, column := operand(1, 4), operand(4, 1)
-	index, classes := operand(8, 1), operand(8)
-	index.DType, index.Dims[0] = kernels.Int64, 4
-	classes.DType, classes.Dims[0] = kernels.Int64, 4
-	classes.Ptr = uintptr(unsafe.Pointer(&fourZeros))
-	return func(yield func(kernels.ID, *kernels.Args) bool) {
-		for id := range kernels.ID(kernels.NumOps) {
-			var a *kernels.Args
-			switch id {
-			case kernels.Fill:
-				a = newCall(t[id], z)
-			case kernels.Copy:
-				a = newCall(t[id], z, x)
-			case kernels.Sum, kernels.Max:
-				a = newCall(t[id], row, x)
-			case kernels.MaxGrad:
-				a = newCall(t[id], z, column, x, operand(4, 1))
-			case kernels.ArgMax:
-				a = newCall(t[id], index, x)
-				a.Attr.Axis = 1
-			case kernels.Gather, kernels.Scatter, kernels.ScatterAdd:
-				places := index
-				places.Dims, places.Strides = x.Dims, [kernels.MaxRank]int64{}
-				places.Ptr = classes.Ptr
-				a = newCall(t[id], z, x, places)
-			case kernels.CrossEntropy:
-				a = newCall(t[id], operand(), x, classes)
-			case kernels.CrossEntropyGrad:
-				a = newCall(t[id], z, operand(), x, classes)
-			case kernels.Attention:
-				a = withWorkspace(t[id], &kernels.Args{Out: []kernels.View{operand(1, 2, 3, 4), operand(1, 2, 3)},
-					In: []kernels.View{operand(1, 2, 3, 4), operand(1, 1, 5, 4), operand(1, 1, 5, 4)}})
-			case kernels.AttentionGrad:
-				a = withWorkspace(t[id], &kernels.Args{Out: []kernels.View{operand(1, 2, 3, 4), operand(1, 1, 5, 4), operand(1, 1, 5, 4)},
-					In: []kernels.View{operand(1, 2, 3, 4), operand(1, 2, 3, 4), operand(1, 1, 5, 4), operand(1, 1, 5, 4), operand(1, 2, 3, 4), operand(1, 2, 3)}})
-			case kernels.SGDStep:
-				a = newCall(t[id], z, x)
-			case kernels.AdamWStep:
-				a = &kernels.Args{Out: []kernels.View{z, operand(4, 4), operand(4, 4)}, In: []kernels.View{x}}
-				a.Attr.AdamW.Step = 1
-			case kernels.MatMul:
-				a = newCall(t[id], z, x, y)
-			default:
-				a = newCall(t[id], as(id.DTypes(), z), []kernels.View{x, y, z}[:id.Inputs()]...)
-				types, _ := id.Selects()
-				for i := range a.In {
-					a.In[i] = as(types, a.In[i])
-				}
-				a.Attr.Random.High = 10
-				if id == kernels.Where {
-					a.In[0].DType = kernels.Bool
-				}
-			}
-			if !yield(id, a) {
-				return
-			}
-		}
-	}
-}
-
 // TestGoAllocatesNothing: small calls, which are many, cost no Go allocation.
 func TestGoAllocatesNothing(t *testing.T) {
 	table := goTable()
 	for id, a := range smallCalls(table) {
-		require.NoError(t, table[id].Run(Queue(), a), "%v", id)
-		n := testing.AllocsPerRun(100, func() { _ = table[id].Run(Queue(), a) })
-		require.Zero(t, n, "%v", id)
+		t.Run(id.String(), func(t *testing.T) {
+			require.NoError(t, table[id].Run(Queue(), a))
+			require.Zero(t, testing.AllocsPerRun(100, func() { _ = table[id].Run(Queue(), a) }))
+		})
 	}
 }
 
