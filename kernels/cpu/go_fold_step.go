@@ -159,6 +159,10 @@ func foldBlock[S number, A total](s step, acc A, x []S, beside float64) A {
 			s0 += d * d
 		}
 		return acc + A(s0+s1)
+	case powering:
+		if beside == 1 || beside == 2 {
+			return acc + A(powersOf(x, beside == 2))
+		}
 	case multiplying:
 		for _, v := range x {
 			acc *= A(v)
@@ -199,12 +203,59 @@ func foldBlock[S number, A total](s step, acc A, x []S, beside float64) A {
 	return acc
 }
 
+// powersOf adds up the sizes of the elements, or their squares, in four sums.
+func powersOf[S number](x []S, squares bool) float64 {
+	var s0, s1, s2, s3 float64
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d := float64(x[0]), float64(x[1]), float64(x[2]), float64(x[3])
+		if squares {
+			s0, s1, s2, s3 = s0+a*a, s1+b*b, s2+c*c, s3+d*d
+		} else {
+			s0, s1, s2, s3 = s0+math.Abs(a), s1+math.Abs(b), s2+math.Abs(c), s3+math.Abs(d)
+		}
+	}
+	for _, v := range x {
+		if a := float64(v); squares {
+			s0 += a * a
+		} else {
+			s0 += math.Abs(a)
+		}
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
 // foldRow folds one element, by bytes from the next, into each total.
 func foldRow[S number, A total](s step, acc []A, addr uintptr, by int64, beside []float64) {
 	beside = beside[:len(acc)]
-	if s == adding {
+	switch s {
+	case adding:
 		for i := range acc {
 			acc[i] += A(*at[S](addr, int64(i), by))
+		}
+		return
+	case squaring:
+		for i := range acc {
+			d := float64(*at[S](addr, int64(i), by)) - beside[i]
+			acc[i] += A(d * d)
+		}
+		return
+	case multiplying:
+		for i := range acc {
+			acc[i] *= A(*at[S](addr, int64(i), by))
+		}
+		return
+	case maximising:
+		for i := range acc {
+			if x := A(*at[S](addr, int64(i), by)); x > acc[i] || x != x {
+				acc[i] = x
+			}
+		}
+		return
+	case minimising:
+		for i := range acc {
+			if x := A(*at[S](addr, int64(i), by)); x < acc[i] || x != x {
+				acc[i] = x
+			}
 		}
 		return
 	}

@@ -120,13 +120,14 @@ func (s *sorting[S]) rows(lo, hi, slots int64) {
 // row sorts row i of the walk's present run in first and second.
 func (s *sorting[S]) row(i int64, first, second []entry) {
 	x := s.ptr[0] + uintptr(i*s.step(0))
-	for j := range first {
-		first[j] = entry{s.key(*at[S](x, int64(j), s.from)) ^ s.flip, int64(j)}
-	}
-	sorted := first
+	var sorted []entry
 	if s.k <= s.n/fewOf {
-		smallest(first, s.k)
+		sorted = first[:s.k]
+		s.smallest(sorted, x)
 	} else {
+		for j := range first {
+			first[j] = s.entry(x, int64(j))
+		}
 		sorted = sortEntries(first, second)
 	}
 	v, d := s.ptr[1]+uintptr(i*s.step(1)), s.ptr[2]+uintptr(i*s.step(2))
@@ -136,19 +137,28 @@ func (s *sorting[S]) row(i int64, first, second []entry) {
 	}
 }
 
-// smallest brings the k smallest entries to the front, in order: a heap of them
-// has the largest first, which a smaller one takes the place of.
-func smallest(x []entry, k int64) {
-	heap := x[:k]
+// entry returns that of element j of the row at x.
+func (s *sorting[S]) entry(x uintptr, j int64) entry {
+	return entry{s.key(*at[S](x, j, s.from)) ^ s.flip, j}
+}
+
+// smallest fills heap with the smallest entries of the row at x, in order. The
+// largest of those found so far is first, and a smaller one takes its place; an
+// equal one does not, since its index is higher.
+func (s *sorting[S]) smallest(heap []entry, x uintptr) {
+	k := int64(len(heap))
 	if k == 0 {
 		return
+	}
+	for j := range k {
+		heap[j] = s.entry(x, j)
 	}
 	for i := len(heap)/2 - 1; i >= 0; i-- {
 		sink(heap, i)
 	}
-	for i := range x[k:] {
-		if e := &x[int(k)+i]; compareEntries(*e, heap[0]) < 0 {
-			heap[0] = *e
+	for j := k; j < s.n; j++ {
+		if e := s.entry(x, j); e.key < heap[0].key {
+			heap[0] = e
 			sink(heap, 0)
 		}
 	}
