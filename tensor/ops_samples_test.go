@@ -10,7 +10,7 @@ import (
 type T = *tensor.Tensor
 
 // opSamples are what TestOps tries each op with, by its name.
-var opSamples = merge(elementwiseSamples(), reductionSamples(), viewSamples(), productSamples(), rowSamples(), randomSamples(), lossSamples())
+var opSamples = merge(elementwiseSamples(), reductionSamples(), viewSamples(), productSamples(), rowSamples(), randomSamples(), lossSamples(), indexSamples(), joinSamples())
 
 func merge(lists ...map[string][]opSample) map[string][]opSample {
 	all := map[string][]opSample{}

@@ -188,17 +188,24 @@ func init() {
 
 // Indices, and elements in another place.
 var (
-	gatherDef      = &opDef{name: "Gather"}
-	indexSelectDef = &opDef{name: "IndexSelect"}
-	embeddingDef   = &opDef{name: "Embedding"}
-	scatterDef     = &opDef{name: "Scatter"}
-	scatterAddDef  = &opDef{name: "ScatterAdd"}
-	indexAddDef    = &opDef{name: "IndexAdd"}
-	oneHotDef      = &opDef{name: "OneHot"}
-	concatDef      = &opDef{name: "Concat"}
-	flipDef        = &opDef{name: "Flip"}
-	rollDef        = &opDef{name: "Roll"}
-	padDef         = &opDef{name: "Pad"}
+	gatherDef      = define("Gather", kernels.AnyDType, 0)
+	indexSelectDef = define("IndexSelect", kernels.AnyDType, 0)
+	embeddingDef   = define("Embedding", kernels.AnyDType, 0)
+	scatterDef     = define("Scatter", kernels.AnyDType, 0)
+	scatterAddDef  = define("ScatterAdd", kernels.Numbers, 4)
+	indexAddDef    = define("IndexAdd", kernels.Numbers, 4)
+	oneHotDef      = define("OneHot", 1<<kernels.Int64|1<<kernels.Int32, 0)
+	concatDef      = define("Concat", kernels.AnyDType, 0)
+	flipDef        = define("Flip", kernels.AnyDType, 0)
+	rollDef        = define("Roll", kernels.AnyDType, 0)
+	padDef         = define("Pad", kernels.AnyDType, 0)
+	_              = compose("Stack", kernels.AnyDType, 0)
+	_              = compose("Repeat", kernels.AnyDType, 0)
+	_              = compose("Tile", kernels.AnyDType, 0)
+	_              = compose("RepeatInterleave", kernels.AnyDType, 0)
+	_              = compose("PadWith", kernels.AnyDType, 0)
+	_              = compose("Triu", kernels.AnyDType, 0)
+	_              = compose("Tril", kernels.AnyDType, 0)
 )
 
 func init() {
