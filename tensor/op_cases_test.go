@@ -118,6 +118,9 @@ func opCases() []opCase {
 		{name: "TopK", make: square, run: first(func(t T) (T, T) { return t.TopK(5, 1, true) }), beside: 8, grad: true},
 		{name: "MaxPool2D", make: images, run: one(func(t T) T { return t.MaxPool2D(tensor.Pool{Kernel: [2]int{2, 2}}) }), beside: 8, grad: true},
 		{name: "AvgPool2D", make: images, run: one(func(t T) T { return t.AvgPool2D(tensor.Pool{Kernel: [2]int{2, 2}}) }), grad: true},
+		{name: "Concat", make: two, run: func(in []T) T { return tensor.Concat(0, in[0], in[1]) }, grad: true},
+		{name: "Embedding", make: func(d D, n int) []T { return []T{floats(d, side(n), side(n)), classes(d, side(n), side(n))} },
+			run: func(in []T) T { return tensor.Embedding(in[0], in[1]) }, grad: true},
 		{name: "CrossEntropy", make: func(d D, n int) []T { return []T{floats(d, side(n), side(n)), classes(d, side(n), side(n))} },
 			run: func(in []T) T { return in[0].CrossEntropy(in[1]) }, grad: true},
 	}

@@ -49,7 +49,7 @@ func numbered[T element](id kernels.ID) func(*kernels.Args) error {
 }
 
 // inC returns the bodies in C if they have the op and all operands lie dense.
-func (n *numbers) inC(w *walk) *fast {
+func (n numbers) inC(w *walk) *fast {
 	if n.id != kernels.RandomUniform && n.id != kernels.RandomNormal && n.id != kernels.Dropout || w.rank > 1 || !direct[float32](w) {
 		return nil
 	}
