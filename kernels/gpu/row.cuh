@@ -68,7 +68,7 @@ template <class T> INLINE f64 softmax(const Team &team, const T *row, i64 stride
   __shared__ T tops[WARPS];
   __shared__ f64 sums[WARPS];
   T top = -(T)__builtin_inff();
-#pragma unroll 4
+#pragma unroll 2
   for (u64 c = team.lane; c < cols; c += team.step) top = larger(top, row[c * stride]);
   m = top = team.all(top, tops, [](T x, T y) { return larger(x, y); });
   f64 sum = 0;
