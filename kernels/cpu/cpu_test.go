@@ -10,7 +10,9 @@ import (
 	"tarn/kernels/kerneltest"
 )
 
-func TestConformance(t *testing.T) { kerneltest.Run(t, ISA(), Table()) }
+// TestConformance makes every second call of the suite, and the other tables
+// every fourth: which they are is different for every op.
+func TestConformance(t *testing.T) { kerneltest.RunOn(t, ISA(), Table(), kerneltest.Host(), 2) }
 
 // TestGoConformance holds the plain Go bodies to the suite in builds with C,
 // where TestConformance does not reach them for float32.
@@ -18,7 +20,7 @@ func TestGoConformance(t *testing.T) {
 	if ISA() == "go" {
 		t.Skip("TestConformance runs the same table")
 	}
-	kerneltest.Run(t, "go", goTable(), kernels.Float32)
+	kerneltest.RunOn(t, "go", goTable(), kerneltest.Host(), 4, kernels.Float32)
 }
 
 func TestThreads(t *testing.T) {

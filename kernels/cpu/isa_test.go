@@ -25,7 +25,7 @@ func TestEveryISA(t *testing.T) {
 			t.Log(err)
 			continue
 		}
-		kerneltest.Run(t, name, Table(), kernels.Float32)
+		kerneltest.RunOn(t, name, Table(), kerneltest.Host(), 4, kernels.Float32)
 		t.Run(name+"/threads", func(t *testing.T) {
 			defer SetThreads(0)
 			kerneltest.Threads(t, Table(), SetThreads)

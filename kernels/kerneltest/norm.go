@@ -233,7 +233,8 @@ func (c *call) normScales(want result) scales {
 		affine = c.in[3:]
 	}
 	for i := range values {
-		s[0][i] = size[i]*weightOf(affine, 0, channel[i], 1) + weightOf(affine, 1, channel[i], 0)
+		step := rstd[group[i]] * smallest(x.view.DType) / epsilon(x.view.DType) // what a denormal is rounded by
+		s[0][i] = (size[i]+step)*weightOf(affine, 0, channel[i], 1) + weightOf(affine, 1, channel[i], 0)
 	}
 	for k := 1; k < len(s); k++ {
 		old := c.out[k].numbers()
