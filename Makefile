@@ -1,7 +1,7 @@
 # Targets print what they run. `make` alone lists them.
 
 GO      ?= go
-TIMEOUT ?= 10m
+TIMEOUT ?= 25m
 # Set by .ci/run, which has run the tests before.
 TESTED  ?=
 

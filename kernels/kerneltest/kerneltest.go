@@ -98,7 +98,7 @@ func RunOn(t *testing.T, name string, table *kernels.Table, place Place, every i
 		for _, f := range families {
 			for _, id := range f.ids {
 				for _, d := range dtypes {
-					if byDType(id).Has(d) {
+					if byDType(id).Has(d) && (!thinned() || inThinned(id, d)) {
 						t.Run(id.String()+"/"+d.String(), func(t *testing.T) { runOp(t, on, every, id, d, f.cases) })
 					}
 				}
@@ -121,12 +121,28 @@ func runOp(t *testing.T, on device, every int, id kernels.ID, d kernels.DType, c
 	if !plainTypes.Has(d) {
 		every *= 16
 	}
+	if raceDetector { // which learns from the calls of Threads; the cases would take it an hour
+		cases = (*suite).samples
+	}
 	cases(&suite{T: t, device: on, every: every, rand: rand.New(rand.NewPCG(uint64(id), uint64(d))), id: id, dtype: d})
 }
 
 // plainTypes are those with bodies of their own. The others are loaded and
 // stored by those, or converted: of the calls one in 16 is enough.
 var plainTypes = kernels.Wides | kernels.Of(kernels.Int64)
+
+// samples makes the family's two samples.
+func (s *suite) samples() {
+	f := familyOf(s.id)
+	s.always(f.sample(s, false))
+	s.always(f.sample(s, true))
+}
+
+// inThinned reports whether a thinned suite has id for d: for one type or two of
+// each op, float32 where it is one of them.
+func inThinned(id kernels.ID, d kernels.DType) bool {
+	return d == sampleType(id) || int(d)%4 == int(id)%4
+}
 
 // thinned reports whether the suite is to leave most calls out: with -short,
 // and under the race detector, which makes the reference slow and learns from
