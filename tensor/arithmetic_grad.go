@@ -87,7 +87,7 @@ func choiceBackward(wins func(x, y *Tensor) *Tensor) func(g *gradients) error {
 		x, y := [2]*Tensor{g.saved(0), g.saved(1)}, [2]*Tensor{g.saved(1), g.saved(0)}
 		same := x[0].Eq(y[0])
 		half := g.up.MulScalar(0.5)
-		shared := g.up.maskWhere(same, half)
+		shared := Where(same, half, g.up)
 		defer releaseAll(same, half, shared)
 		for i := range 2 {
 			if !g.needs(i) {
@@ -102,9 +102,6 @@ func choiceBackward(wins func(x, y *Tensor) *Tensor) func(g *gradients) error {
 		return nil
 	}
 }
-
-// maskWhere returns y where mask is set, else t.
-func (t *Tensor) maskWhere(mask, y *Tensor) *Tensor { return Where(mask, y, t) }
 
 // d(a mod b) = da - floor(a/b) db.
 func remainderBackward(g *gradients) error {

@@ -9,7 +9,7 @@ import "tarn/kernels"
 // float32 tensor what it is.
 
 // typeRank orders the types: the kind in tens.
-var typeRank = map[DType]int{
+var typeRank = [...]int{
 	Bool: 0, Uint8: 10, Int32: 11, Int64: 12, Float16: 20, BFloat16: 20, Float32: 21, Float64: 22,
 }
 

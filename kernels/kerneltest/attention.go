@@ -192,7 +192,7 @@ func (s *suite) attentionExtremes() {
 			v := c.in[operand]
 			offsets(&v.view, func(i int, off int64) {
 				if i == 4*7+2 { // row 7
-					put(v.mem.initial[off:], s.dtype, toBits(s.dtype, bad))
+					put(v.mem.initial()[off:], s.dtype, toBits(s.dtype, bad))
 				}
 			})
 			s.check(c)
@@ -210,7 +210,7 @@ func (s *suite) hideFrom(x heads, i, lo, hi int64) *call {
 			if x.mask == kernels.Bool {
 				hidden = 0
 			}
-			put(m.mem.initial[off:], x.mask, toBits(x.mask, hidden))
+			put(m.mem.initial()[off:], x.mask, toBits(x.mask, hidden))
 		}
 	})
 	if s.id == kernels.Attention {

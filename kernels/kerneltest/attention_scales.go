@@ -9,7 +9,7 @@ import (
 // numbers returns the elements of o before the call, in row-major order.
 func (o operand) numbers() []float64 {
 	all := make([]float64, o.view.Len())
-	offsets(&o.view, func(i int, off int64) { all[i] = toFloat(o.view.DType, get(o.mem.initial[off:], o.view.DType)) })
+	offsets(&o.view, func(i int, off int64) { all[i] = toFloat(o.view.DType, get(o.mem.initial()[off:], o.view.DType)) })
 	return all
 }
 

@@ -28,7 +28,7 @@ func (s *suite) scanCall(dims []int64, axis int, l func() layout, g generator) *
 	y := place(s.rand, s.dtype, dims, dense)
 	forward := &call{id: kernels.CumProd, attr: c.attr, out: []operand{y}, in: []operand{x}}
 	if r := forward.run(reference); r.err == nil {
-		copy(y.mem.initial, r.bytes[y.mem])
+		copy(y.mem.initial(), r.bytes[y.mem])
 	}
 	c.in = []operand{place(s.rand, s.dtype, dims, l()).fill(uniform(s.rand)), x, y}
 	return c
@@ -136,7 +136,7 @@ func (s *suite) sortGradCall(dims []int64, axis int, k int64, l func(write bool)
 		forward := sorter.sortCall(dims, axis, k, false, dense, dense, uniform(s.rand))
 		forward.out[1] = indices
 		if r := forward.run(reference); r.err == nil {
-			copy(indices.mem.initial, r.bytes[indices.mem])
+			copy(indices.mem.initial(), r.bytes[indices.mem])
 		}
 	}
 	return &call{id: s.id, attr: kernels.Attr{Axis: axis}, out: []operand{place(s.rand, s.dtype, dims, l(true))},

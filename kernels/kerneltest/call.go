@@ -115,11 +115,11 @@ func (c *call) allowWrites() {
 // nothing at all.
 func (c *call) compareBytes(got result, nothing bool) error {
 	for m, b := range got.bytes {
-		if bytes.Equal(b, m.initial) {
+		if bytes.Equal(b, m.initial()) {
 			continue
 		}
 		for i := range b {
-			if b[i] != m.initial[i] && (nothing || !m.writable[i]) {
+			if b[i] != m.initial()[i] && (nothing || !m.mayWrite(i)) {
 				return c.errorf("wrote byte %d of an operand's memory of %d, red zones of %d included", i, len(b), redZone)
 			}
 		}

@@ -83,7 +83,7 @@ func (s *suite) indexed() {
 			index := c.in[1]
 			offsets(&index.view, func(i int, off int64) {
 				if i == 137 {
-					put(index.mem.initial[off:], kernels.Int64, uint64(bad))
+					put(index.mem.initial()[off:], kernels.Int64, uint64(bad))
 				}
 			})
 			s.always(c)

@@ -35,7 +35,7 @@ func lossScales(c *call, want result) scales {
 		return s
 	}
 	dloss := c.in[0]
-	x := math.Abs(toFloat(dloss.view.DType, get(dloss.mem.initial[dloss.view.Ptr:], dloss.view.DType)))
+	x := math.Abs(toFloat(dloss.view.DType, get(dloss.mem.initial()[dloss.view.Ptr:], dloss.view.DType)))
 	for i := range s[0] {
 		s[0][i] = x / float64(c.out[0].view.Dims[0])
 	}
@@ -98,7 +98,7 @@ func (s *suite) classOutOfRange() {
 		classes := c.in[len(c.in)-1]
 		offsets(&classes.view, func(i int, off int64) {
 			if i == 37 {
-				put(classes.mem.initial[off:], kernels.Int64, uint64(bad))
+				put(classes.mem.initial()[off:], kernels.Int64, uint64(bad))
 			}
 		})
 		s.check(c)

@@ -61,7 +61,7 @@ func (s *suite) maxGrad() {
 		if r.err != nil {
 			return nil // nothing to reduce: Max refuses it
 		}
-		copy(m.mem.initial, r.bytes[m.mem])
+		copy(m.mem.initial(), r.bytes[m.mem])
 		dy := place(s.rand, s.dtype, reducedDims(dims, bits), layouts[3]).fill(uniform(s.rand))
 		return &call{id: kernels.MaxGrad,
 			out: []operand{place(s.rand, s.dtype, dims, layouts[0])}, in: []operand{dy, x, m}}

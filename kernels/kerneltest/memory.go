@@ -19,23 +19,39 @@ const redZone = 192
 const poison = 0xFF
 
 // memory is what one or more operands of a call lie in. It holds the bytes
-// from before the call; each run of the call gets a copy.
+// from before the call; each run of the call gets a copy. They are made when
+// somebody first looks: a thinned suite makes most calls for nothing.
 type memory struct {
-	initial []byte
-	// writable marks the bytes of output elements. All others, gaps between
-	// strided elements included, must survive a run.
+	size  int64
+	bytes []byte   // nil before the first look
+	fills []func() // what is done then
+	// writable marks the bytes of output elements; nil: none. All others, gaps
+	// between strided elements included, must survive a run.
 	writable []bool
 }
 
-func newMemory(n int64) *memory {
-	return &memory{initial: bytes.Repeat([]byte{poison}, int(n)), writable: make([]bool, n)}
+func newMemory(n int64) *memory { return &memory{size: n} }
+
+// initial returns the bytes from before the call.
+func (m *memory) initial() []byte {
+	if m.bytes == nil {
+		m.bytes = bytes.Repeat([]byte{poison}, int(m.size))
+		for _, fill := range m.fills {
+			fill()
+		}
+		m.fills = nil
+	}
+	return m.bytes
 }
+
+func (m *memory) mayWrite(i int) bool { return m.writable != nil && m.writable[i] }
 
 // words returns a copy of m's bytes that starts at a multiple of 8.
 func (m *memory) words() []byte {
-	w := make([]uint64, (len(m.initial)+7)/8+1)
-	b := unsafe.Slice((*byte)(unsafe.Pointer(&w[0])), len(w)*8)[:len(m.initial)]
-	copy(b, m.initial)
+	initial := m.initial()
+	w := make([]uint64, (len(initial)+7)/8+1)
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&w[0])), len(w)*8)[:len(initial)]
+	copy(b, initial)
 	return b
 }
 
@@ -66,6 +82,9 @@ func offsets(v *kernels.View, f func(i int, off int64)) {
 
 // allowWrites marks the elements of o as an output's.
 func (o operand) allowWrites() {
+	if o.mem.writable == nil {
+		o.mem.writable = make([]bool, len(o.mem.initial()))
+	}
 	offsets(&o.view, func(_ int, off int64) {
 		for b := range o.view.DType.Size() {
 			o.mem.writable[off+b] = true
@@ -75,7 +94,14 @@ func (o operand) allowWrites() {
 
 // fill sets the elements of o to what g makes.
 func (o operand) fill(g generator) operand {
-	offsets(&o.view, func(i int, off int64) { put(o.mem.initial[off:], o.view.DType, g(o.view.DType, i)) })
+	fill := func() {
+		offsets(&o.view, func(i int, off int64) { put(o.mem.bytes[off:], o.view.DType, g(o.view.DType, i)) })
+	}
+	if o.mem.bytes != nil {
+		fill()
+	} else {
+		o.mem.fills = append(o.mem.fills, fill)
+	}
 	return o
 }
 

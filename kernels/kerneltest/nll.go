@@ -73,7 +73,7 @@ func (s *suite) nll() {
 		classes := c.in[1]
 		offsets(&classes.view, func(i int, off int64) {
 			if i == 37 {
-				put(classes.mem.initial[off:], kernels.Int64, uint64(bad))
+				put(classes.mem.initial()[off:], kernels.Int64, uint64(bad))
 			}
 		})
 		s.check(c)

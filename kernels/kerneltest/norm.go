@@ -299,7 +299,7 @@ func weightOf(list []operand, k, i int, missing float64) float64 {
 	}
 	o := list[k]
 	off := int64(o.view.Ptr) + int64(i)*o.view.Strides[0]*o.view.DType.Size()
-	return math.Abs(toFloat(o.view.DType, get(o.mem.initial[off:], o.view.DType)))
+	return math.Abs(toFloat(o.view.DType, get(o.mem.initial()[off:], o.view.DType)))
 }
 
 func (c *call) gradScales(s scales, group, channel []int, size, rstd, count []float64) {

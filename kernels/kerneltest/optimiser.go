@@ -172,7 +172,7 @@ func (s *suite) severalSteps(attr kernels.Attr, steps int, tol float64) {
 			s.Fatal(r.err)
 		}
 		for _, o := range c.out {
-			copy(o.mem.initial, r.bytes[o.mem])
+			copy(o.mem.initial(), r.bytes[o.mem])
 		}
 		for i := range model {
 			model[i].step(s.id, &c.attr, step+1)
@@ -190,7 +190,7 @@ func (s *suite) severalSteps(attr kernels.Attr, steps int, tol float64) {
 func initial(c *call) map[*memory][]byte {
 	m := map[*memory][]byte{}
 	for _, o := range append(append([]operand(nil), c.out...), c.in...) {
-		m[o.mem] = o.mem.initial
+		m[o.mem] = o.mem.initial()
 	}
 	return m
 }

@@ -81,7 +81,7 @@ func (s *suite) poolCall(p poolShape, lie func(list []layout) layout, g generato
 		forward := &call{id: kernels.MaxPool, attr: c.attr, in: []operand{in(x)}}
 		forward.out = append(out(y), indices(lie(writable)))
 		where := forward.out[1]
-		copy(where.mem.initial, forward.run(reference).bytes[where.mem])
+		copy(where.mem.initial(), forward.run(reference).bytes[where.mem])
 		c.out, c.in = out(x), []operand{in(y), where}
 	case kernels.AvgPool, kernels.AdaptiveAvgPool:
 		c.out, c.in = out(y), []operand{in(x)}

@@ -43,7 +43,7 @@ func (s *suite) softmaxCall(dims []int64, axis int, layouts [3]layout, g generat
 		forward.id = kernels.LogSoftmax
 	}
 	if r := forward.run(reference); r.err == nil { // else y's layout repeats elements, and poison will do
-		copy(y.mem.initial, r.bytes[y.mem])
+		copy(y.mem.initial(), r.bytes[y.mem])
 	}
 	c.in = []operand{place(s.rand, s.dtype, dims, layouts[1]).fill(uniform(s.rand)), y}
 	return c

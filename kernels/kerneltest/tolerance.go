@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"bytes"
 	"math"
 
 	"tarn/kernels"
@@ -219,7 +220,7 @@ func (c *call) inputValues(n int) []float64 {
 	o := c.in[n]
 	vs := make([]float64, o.view.Len())
 	offsets(&o.view, func(i int, off int64) {
-		vs[i] = toFloat(o.view.DType, get(o.mem.initial[off:], o.view.DType))
+		vs[i] = toFloat(o.view.DType, get(o.mem.initial()[off:], o.view.DType))
 	})
 	return vs
 }
@@ -239,13 +240,13 @@ func (c *call) absolute() *call {
 		for i, o := range list {
 			m := copies[o.mem]
 			if m == nil {
-				m = &memory{initial: append([]byte(nil), o.mem.initial...), writable: o.mem.writable}
+				m = &memory{bytes: bytes.Clone(o.mem.initial()), writable: o.mem.writable}
 				copies[o.mem] = m
 			}
 			moved[i] = operand{m, o.view}
 			offsets(&o.view, func(_ int, off int64) {
-				x := toFloat(o.view.DType, get(m.initial[off:], o.view.DType))
-				put(m.initial[off:], o.view.DType, toBits(o.view.DType, math.Abs(x)))
+				x := toFloat(o.view.DType, get(m.initial()[off:], o.view.DType))
+				put(m.initial()[off:], o.view.DType, toBits(o.view.DType, math.Abs(x)))
 			})
 		}
 		return moved
