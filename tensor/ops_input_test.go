@@ -69,6 +69,9 @@ func below(n int, shape ...int) opInput {
 // mask is one of bools.
 func mask(shape ...int) opInput { return below(2, shape...).as(tensor.Bool) }
 
+// beside is where a sample makes what else it needs: with a, in its scope.
+func beside(a *tensor.Tensor) tensor.Place { return a.Device().In(a.Scope()) }
+
 func (in opInput) as(dt tensor.DType) opInput { in.dtype = dt; return in }
 
 // layout is how an input lies in memory: as a view of a base.

@@ -4,7 +4,7 @@ import "tarn/tensor"
 
 func indexSamples() map[string][]opSample {
 	// distinctAt puts index along dim 0 of a [4,3]: no place is met twice.
-	distinctAt := func(a T) T { return tensor.FromSlice(a.Device(), []int64{2, 0, 1, 0, 3, 2}, 2, 3) }
+	distinctAt := func(a T) T { return tensor.FromSlice(beside(a), []int64{2, 0, 1, 0, 3, 2}, 2, 3) }
 	return map[string][]opSample{
 		"Gather": {
 			one(func(in []T) T { return in[0].Gather(1, in[1]) }, of(3, 5), below(5, 3, 4)),

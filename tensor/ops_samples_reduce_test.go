@@ -57,7 +57,7 @@ func spread(t T) T {
 	for i := range ramp {
 		ramp[i] = float64(1 + i%5)
 	}
-	return t.Mul(tensor.FromSlice(t.Device(), ramp, t.Shape()...).To(t.DType()))
+	return t.Mul(tensor.FromSlice(beside(t), ramp, t.Shape()...).To(t.DType()))
 }
 
 func reductionSamples() map[string][]opSample {

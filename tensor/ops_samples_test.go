@@ -55,7 +55,7 @@ func constant(samples []opSample) []opSample {
 }
 
 func elementwiseSamples() map[string][]opSample {
-	zero := func(a T) T { return tensor.Scalar(a.Device(), a.DType(), 0) }
+	zero := func(a T) T { return tensor.Scalar(beside(a), a.DType(), 0) }
 	return map[string][]opSample{
 		"Add": pairs(T.Add, of, of), "Sub": pairs(T.Sub, of, of), "Mul": pairs(T.Mul, of, of), "Div": pairs(T.Div, of, above0),
 		"Affine":  append(each(func(a T) T { return a.MulScalar(3) }, of), each(func(a T) T { return a.AddScalar(2) }, of)...),

@@ -82,15 +82,15 @@ func (b *opBench) try(t *testing.T, op tensor.OpInfo, i int, s opSample) {
 	}
 }
 
-// make returns the inputs of s on d, for type dt: the leaves, and what the op
+// make returns the inputs of s at p, for type dt: the leaves, and what the op
 // sees of them.
-func (s *opSample) make(t *testing.T, d *tensor.Device, dt tensor.DType, lie layout, data [][]float64) (leaves, seen []*tensor.Tensor) {
+func (s *opSample) make(t *testing.T, p tensor.Place, dt tensor.DType, lie layout, data [][]float64) (leaves, seen []*tensor.Tensor) {
 	for i, in := range s.in {
 		to := in.dtype
 		if to == 0 {
 			to = dt
 		}
-		leaf := tensor.FromSlice(d, data[i], lie.base(in.shape)...)
+		leaf := tensor.FromSlice(p, data[i], lie.base(in.shape)...)
 		if to != tensor.Float64 {
 			leaf = leaf.To(to)
 		}
