@@ -34,7 +34,9 @@ type opCall struct {
 }
 
 // graphFunctions are the ops that are not methods.
-var graphFunctions = map[string]any{"Where": tensor.Where, "Einsum": tensor.Einsum}
+var graphFunctions = map[string]any{
+	"Where": tensor.Where, "Einsum": tensor.Einsum, "Concat": tensor.Concat, "Stack": tensor.Stack, "Embedding": tensor.Embedding,
+}
 
 // operands calls f for each tensor among the arguments.
 func (c *opCall) operands(f func(v value)) {
@@ -80,6 +82,10 @@ func (c *opCall) run(m *machine) []*tensor.Tensor {
 			v.Set(reflect.ValueOf(a.literal))
 			v.FieldByName(a.field).Set(reflect.ValueOf(m.tensors[a.tensor]))
 			args[i] = v
+		case ownDevice:
+			args[i] = reflect.ValueOf(m.d)
+		case seedNumber:
+			args[i] = reflect.ValueOf(tensor.NewGenerator(uint64(a)))
 		default:
 			args[i] = reflect.ValueOf(a)
 		}
@@ -159,6 +165,10 @@ func argText(a any) string {
 		return strconv.FormatFloat(a, 'g', -1, 64)
 	case tensor.DType:
 		return dtypeText(a)
+	case ownDevice:
+		return "d"
+	case seedNumber:
+		return fmt.Sprintf("tensor.NewGenerator(%d)", uint64(a))
 	case options:
 		text := strings.TrimSuffix(argText(a.literal), "}")
 		if !strings.HasSuffix(text, "{") {

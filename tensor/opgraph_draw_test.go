@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tarn/tensor"
 )
@@ -94,7 +95,7 @@ func (g *graphDraw) leaf(dt tensor.DType, shape []int) *graphEntry {
 }
 
 func (g *graphDraw) leafOf(dt tensor.DType, shape []int, kind string, grad bool) *graphEntry {
-	if !dt.IsFloat() && (kind == "eighths" || kind == "normal" || kind == "positive") {
+	if !dt.IsFloat() && !strings.HasPrefix(kind, "below") {
 		kind = "below 5"
 	}
 	l := &graphLeaf{dt: dt, shape: slices.Clone(shape), kind: kind, seed: uint64(g.pick(256)), grad: grad}
@@ -161,7 +162,7 @@ func (g *graphDraw) step() bool {
 	for _, t := range made {
 		if t.Err() != nil {
 			ok = false
-			g.dropped[op.name+": "+t.Err().Error()]++
+			g.dropped[op.name+": "+t.Err().(*tensor.Error).Err.Error()]++
 			continue
 		}
 		_, _, fits := rangeOf(t)

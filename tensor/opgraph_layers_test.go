@@ -94,11 +94,13 @@ func viewOps() []graphOp {
 	}
 }
 
-// layerOps are those with weights, classes or windows.
+// always is an op that rounds and whose arguments are there or made.
+func always(name string, draw func(g *graphDraw) []any) graphOp {
+	return graphOp{name: name, rounds: true, draw: func(g *graphDraw) ([]any, bool) { return draw(g), true }}
+}
+
+// layerOps are those with weights or windows.
 func layerOps() []graphOp {
-	always := func(name string, draw func(g *graphDraw) []any) graphOp {
-		return graphOp{name: name, rounds: true, draw: func(g *graphDraw) ([]any, bool) { return draw(g), true }}
-	}
 	// weight is one of the pool's or a new one, maybe none.
 	weight := func(g *graphDraw, x *graphEntry, shape ...int) *graphEntry {
 		if e, ok := g.some(func(e *graphEntry) bool { return e.dt == x.dt && slices.Equal(e.shape, shape) }); ok && g.pick(2) == 0 {
@@ -118,10 +120,6 @@ func layerOps() []graphOp {
 			n := 1 + g.pick(6)
 			return []any{x.v, weight(g, x, x.shape[1], n).v, weight(g, x, n).v}
 		})
-	}
-	classes := func(g *graphDraw, x *graphEntry) *graphEntry {
-		s := slices.Concat(x.shape[:1], x.shape[2:])
-		return g.leafOf(tensor.Int64, s, "below "+argText(max(1, x.shape[1])), false)
 	}
 	pool := func(g *graphDraw) tensor.Pool {
 		k := 1 + g.pick(3)
@@ -152,13 +150,6 @@ func layerOps() []graphOp {
 			}
 			c := tensor.Conv{Stride: [2]int{g.pick(3), g.pick(3)}, Padding: [2]int{g.pick(3), g.pick(3)}, Dilation: [2]int{g.pick(3), g.pick(3)}, Groups: groups}
 			return []any{x.v, weight(g, x, s...).v, maybe(g, x, o), c}
-		})
-	}
-	loss := func(name string, more ...any) graphOp {
-		return always(name, func(g *graphDraw) []any {
-			x := g.float()
-			r := oneOf(g, tensor.MeanReduction, tensor.SumReduction, tensor.NoReduction)
-			return slices.Concat([]any{x.v, weight(g, x, x.shape...).v}, more, []any{r})
 		})
 	}
 	return []graphOp{
@@ -219,6 +210,10 @@ func layerOps() []graphOp {
 			x := g.ranked(1, 4)
 			return []any{x.v, weight(g, x, x.shape[g.pick(len(x.shape)):]...).v, 1e-2}
 		}),
+		always("RMSNormDims", func(g *graphDraw) []any {
+			x := g.ranked(1, 4)
+			return []any{x.v, 1 + g.pick(len(x.shape)), 1e-2}
+		}),
 		always("GroupNorm", func(g *graphDraw) []any {
 			x := g.ranked(2, 4)
 			c := x.shape[1]
@@ -259,25 +254,9 @@ func layerOps() []graphOp {
 			}
 			return []any{q.v, k.v, v.v, o}
 		}),
-		always("CrossEntropyWith", func(g *graphDraw) []any {
-			x := g.ranked(2, 4)
-			o := tensor.CrossEntropyOptions{Reduction: oneOf(g, tensor.MeanReduction, tensor.SumReduction, tensor.NoReduction), LabelSmoothing: oneOf(g, 0, 0.25)}
-			if g.pick(3) == 0 {
-				return []any{x.v, classes(g, x).v, options{o, "Weight", g.leafOf(x.dt, x.shape[1:2], "positive", false).v}}
-			}
-			return []any{x.v, classes(g, x).v, o}
-		}),
-		always("CrossEntropy", func(g *graphDraw) []any {
-			x := g.ranked(2, 2)
-			return []any{x.v, classes(g, x).v}
-		}),
-		always("NLL", func(g *graphDraw) []any {
-			x := g.ranked(2, 4)
-			return []any{x.v, classes(g, x).v, tensor.NLLOptions{Reduction: oneOf(g, tensor.MeanReduction, tensor.SumReduction, tensor.NoReduction)}}
-		}),
-		loss("MSELoss"), loss("L1Loss"), loss("HuberLoss", 0.75), loss("SmoothL1Loss", 0.75),
 		convolution("Conv2D", 4), convolution("Conv1D", 3),
 		pooled("MaxPool2D", 4, false, false), pooled("MaxPool1D", 3, false, false), pooled("MaxPool2DIndices", 4, false, false),
+		pooled("MaxPool1DIndices", 3, false, false),
 		pooled("AvgPool2D", 4, true, true), pooled("AvgPool1D", 3, true, true),
 		always("AdaptiveAvgPool2D", func(g *graphDraw) []any { return []any{g.ranked(4, 4).v, 1 + g.pick(4), 1 + g.pick(4)} }),
 		always("AdaptiveAvgPool1D", func(g *graphDraw) []any { return []any{g.ranked(3, 3).v, 1 + g.pick(4)} }),

@@ -18,7 +18,7 @@ type graphOp struct {
 var graphOps []graphOp
 
 func init() {
-	graphOps = slices.Concat(elementwiseOps(), reductionOps(), viewOps(), layerOps())
+	graphOps = slices.Concat(elementwiseOps(), reductionOps(), viewOps(), moveOps(), layerOps(), lossOps())
 }
 
 // ranged is an op of one tensor whose elements lie from lo to hi.

@@ -14,13 +14,14 @@ import (
 type graphLeaf struct {
 	dt    tensor.DType
 	shape []int
-	kind  string // "eighths", "normal", "positive", "below N"
+	kind  string // "eighths", "normal", "positive", "chance", "between", "below N"
 	seed  uint64
 	grad  bool
 }
 
 // numbers draws the elements. Eighths are multiples of 1/8 from -2 to 2, so that
-// there are ties; the integers of a leaf below N are from 0 on.
+// there are ties; chances are those from 0 to 1, and between leaves both ends out.
+// The integers of a leaf below N are from 0 on.
 func (l *graphLeaf) numbers() []float64 {
 	r := rand.New(rand.NewPCG(l.seed, 3))
 	list := make([]float64, tensor.Shape(l.shape).Len())
@@ -28,6 +29,10 @@ func (l *graphLeaf) numbers() []float64 {
 		switch l.kind {
 		case "eighths":
 			list[i] = float64(r.IntN(33)-16) / 8
+		case "chance":
+			list[i] = float64(r.IntN(9)) / 8
+		case "between":
+			list[i] = float64(1+r.IntN(7)) / 8
 		case "positive":
 			list[i] = 0.5 + float64(r.IntN(33))/16
 		case "normal":

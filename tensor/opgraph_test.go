@@ -11,9 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"tarn/kernels/ref"
-	"tarn/memory"
-	"tarn/memory/hostmem"
 	"tarn/tensor"
 )
 
@@ -27,11 +24,7 @@ type graphRig struct {
 }
 
 func newGraphRig(t testing.TB) *graphRig {
-	up, err := hostmem.New(hostmem.Config{Capacity: 1 << 30})
-	require.NoError(t, err)
-	d, err := tensor.NewDevice(tensor.NewHostBackend(up, ref.Table()), memory.Config{})
-	require.NoError(t, err)
-	rig := &graphRig{reference: newGraphMachine(t, "reference", d), ran: map[string]int{}, dropped: map[string]int{}}
+	rig := &graphRig{reference: newGraphMachine(t, "reference", newReference(t)), ran: map[string]int{}, dropped: map[string]int{}}
 	for _, kind := range testDevices {
 		rig.others = append(rig.others, newGraphMachine(t, kind.name, kind.open(t)))
 	}
