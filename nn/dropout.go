@@ -3,7 +3,7 @@ package nn
 import "tarn/tensor"
 
 // Dropout is [tensor.Tensor.Dropout] as a module: it sets elements to 0 with
-// probability P, drawn from From, unless Eval is set.
+// probability P, drawn from From, unless Eval is set. See [Train] and [Eval].
 type Dropout struct {
 	P    float64
 	From *tensor.Generator
@@ -15,3 +15,6 @@ func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Dropout(d.
 
 // Parameters returns none.
 func (d *Dropout) Parameters() []Parameter { return nil }
+
+// SetTraining clears Eval, or sets it.
+func (d *Dropout) SetTraining(on bool) { d.Eval = !on }

@@ -37,12 +37,21 @@ func XavierNormal(w *tensor.Tensor, g *tensor.Generator, fanIn, fanOut int, gain
 
 // Init draws weight and bias anew, from the distribution of [NewLinear].
 func (l *Linear) Init(g *tensor.Generator) error {
-	in := l.Weight.Dim(0)
-	bound := KaimingUniformBound(in)
-	if err := uniformly(l.Weight, g, bound, in); err != nil {
-		return err
+	return kaimingAll(l, g, l.Weight.Dim(0))
+}
+
+// Init draws weight and bias anew, from the distribution of [NewConv2D].
+func (l *Conv2D) Init(g *tensor.Generator) error {
+	return kaimingAll(l, g, l.Weight.Dim(1)*l.Weight.Dim(2)*l.Weight.Dim(3))
+}
+
+func kaimingAll(m Module, g *tensor.Generator, fanIn int) error {
+	for _, p := range m.Parameters() {
+		if err := uniformly(p.Tensor, g, KaimingUniformBound(fanIn), fanIn); err != nil {
+			return fmt.Errorf("nn: %s: %w", p.Name, err)
+		}
 	}
-	return uniformly(l.Bias, g, bound, in)
+	return nil
 }
 
 func kaiming(fanIn int, slope float64) float64 {

@@ -22,9 +22,67 @@ type Parameter struct {
 	*tensor.Tensor
 }
 
-// Release ends the handles on all of m's parameters.
+// Buffered is a module that has tensors beside its parameters that training
+// changes, such as running statistics.
+type Buffered interface {
+	Buffers() []Parameter
+}
+
+// Moded is a module that does something else in training than after it.
+type Moded interface {
+	SetTraining(on bool)
+}
+
+// Composite is a module that is made of others, which [Train], [Eval] and [State]
+// go through.
+type Composite interface {
+	Children() Parts
+}
+
+// Train puts all that m is made of into training, which is how they begin.
+func Train(m Module) { setTraining(m, true) }
+
+// Eval is the end of training for all that m is made of: a [Dropout] lets x
+// through, a [BatchNorm] takes its running statistics. Whether ops are recorded is
+// another question, which x answers; see [tensor.Tensor.NoGrad].
+func Eval(m Module) { setTraining(m, false) }
+
+func setTraining(m Module, on bool) {
+	if moded, ok := m.(Moded); ok {
+		moded.SetTraining(on)
+	}
+	for _, p := range children(m) {
+		setTraining(p.Module, on)
+	}
+}
+
+// State returns m's parameters, and then the buffers of all that it is made of:
+// what is to be saved and loaded of it.
+func State(m Module) []Parameter { return append(m.Parameters(), buffers("", m)...) }
+
+func buffers(prefix string, m Module) []Parameter {
+	var all []Parameter
+	if b, ok := m.(Buffered); ok {
+		for _, t := range b.Buffers() {
+			all = append(all, Parameter{prefix + t.Name, t.Tensor})
+		}
+	}
+	for _, p := range children(m) {
+		all = append(all, buffers(prefix+p.Name+".", p.Module)...)
+	}
+	return all
+}
+
+func children(m Module) Parts {
+	if c, ok := m.(Composite); ok {
+		return c.Children()
+	}
+	return nil
+}
+
+// Release ends the handles on all of m's parameters and buffers.
 func Release(m Module) error {
-	for _, p := range m.Parameters() {
+	for _, p := range State(m) {
 		if err := p.ZeroGrad(); err != nil {
 			return fmt.Errorf("nn: release gradient of %s: %w", p.Name, err)
 		}
@@ -33,66 +91,6 @@ func Release(m Module) error {
 		}
 	}
 	return nil
-}
-
-// Sequential runs modules one after another. A Linear followed by a ReLU runs
-// as one kernel.
-type Sequential struct {
-	Modules []Module
-}
-
-// NewSequential returns the modules in a row.
-func NewSequential(modules ...Module) *Sequential { return &Sequential{Modules: modules} }
-
-// Forward feeds x through the modules.
-func (s *Sequential) Forward(x *tensor.Tensor) *tensor.Tensor {
-	h := x
-	for i := 0; i < len(s.Modules); i++ {
-		var y *tensor.Tensor
-		linear, isLinear := s.Modules[i].(*Linear)
-		if isLinear && i+1 < len(s.Modules) && isReLU(s.Modules[i+1]) {
-			y = h.LinearReLU(linear.Weight, linear.Bias)
-			i++
-		} else {
-			y = s.Modules[i].Forward(h)
-		}
-		if h != x {
-			h.Release()
-		}
-		h = y
-	}
-	if h == x {
-		return x.Contiguous()
-	}
-	return h
-}
-
-// Parameters returns the modules' parameters, named by the module's index.
-func (s *Sequential) Parameters() []Parameter {
-	var all []Parameter
-	for i, m := range s.Modules {
-		for _, p := range m.Parameters() {
-			all = append(all, Parameter{fmt.Sprintf("%d.%s", i, p.Name), p.Tensor})
-		}
-	}
-	return all
-}
-
-// ReLU is max(x, 0) as a module.
-type ReLU struct{}
-
-// Forward returns max(x, 0).
-func (ReLU) Forward(x *tensor.Tensor) *tensor.Tensor { return x.ReLU() }
-
-// Parameters returns none.
-func (ReLU) Parameters() []Parameter { return nil }
-
-func isReLU(m Module) bool {
-	switch m.(type) {
-	case ReLU, *ReLU:
-		return true
-	}
-	return false
 }
 
 // CrossEntropy returns the mean negative log-probability of the classes [N]

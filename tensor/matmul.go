@@ -48,7 +48,8 @@ func (t *Tensor) matMul(def *opDef, u *Tensor) *Tensor {
 }
 
 // Linear returns t [..., K] times the weight w [K, N] plus the bias b [N], which
-// is [..., N], in one kernel.
+// may be nil: [..., N], in one kernel. PyTorch's weight is the transpose of w, and
+// w.T() reads one where it lies.
 func (t *Tensor) Linear(w, b *Tensor) *Tensor { return t.linear(w, b, false) }
 
 // LinearReLU returns the ReLU of t.Linear(w, b), in one kernel; the sums before
@@ -57,12 +58,16 @@ func (t *Tensor) LinearReLU(w, b *Tensor) *Tensor { return t.linear(w, b, true) 
 
 func (t *Tensor) linear(w, b *Tensor, relu bool) *Tensor {
 	var c call
-	start(&c, linearDef, t, w, b)
+	if b == nil {
+		start(&c, linearDef, t, w)
+	} else {
+		start(&c, linearDef, t, w, b)
+	}
 	switch {
 	case c.err != nil:
 	case w.view.Rank != 2:
 		c.err = fmt.Errorf("%w: the weight has %d dims, not 2", ErrShape, w.view.Rank)
-	case b.view.Rank != 1:
+	case b != nil && b.view.Rank != 1:
 		c.err = fmt.Errorf("%w: the bias has %d dims, not 1", ErrShape, b.view.Rank)
 	}
 	c.product(relu)

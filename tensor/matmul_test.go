@@ -35,6 +35,8 @@ func matMulCases() []gradCase {
 		gradCase{name: "Dot with itself", shapes: [][]int{{5}}, f: func(in []T) T { return in[0].Dot(in[0]) }},
 		gradCase{name: "Outer", shapes: [][]int{{3}, {4}}, f: two(T.Outer)},
 		gradCase{name: "Linear of a vector", shapes: [][]int{{4}, {4, 5}, {5}}, f: func(in []T) T { return in[0].Linear(in[1], in[2]) }},
+		gradCase{name: "Linear without a bias", shapes: [][]int{{2, 3, 4}, {4, 5}}, f: func(in []T) T { return in[0].Linear(in[1], nil) }},
+		gradCase{name: "LinearReLU without a bias", shapes: [][]int{{3, 4}, {4, 5}}, f: func(in []T) T { return in[0].LinearReLU(in[1], nil) }},
 		gradCase{name: "Linear of a batch", shapes: [][]int{{2, 3, 4}, {4, 5}, {5}}, f: func(in []T) T { return in[0].Linear(in[1], in[2]) }},
 		gradCase{name: "LinearReLU of a batch", shapes: [][]int{{2, 1, 3, 4}, {4, 5}, {5}}, f: func(in []T) T { return in[0].LinearReLU(in[1], in[2]) }},
 		gradCase{name: "Linear of a transposed batch", shapes: [][]int{{3, 2, 4}, {4, 5}, {5}}, f: func(in []T) T { return in[0].Transpose(0, 1).Linear(in[1], in[2]) }},
