@@ -23,7 +23,7 @@ var binaryInC = [kernels.NumOps]C.int{
 	kernels.TanhGrad: C.TANH_GRAD, kernels.SigmoidGrad: C.SIGMOID_GRAD, kernels.SiLUGrad: C.SILU_GRAD,
 	kernels.GELUGrad: C.GELU_GRAD, kernels.GELUTanhGrad: C.GELU_TANH_GRAD, kernels.LeakyReLUGrad: C.LEAKY_RELU_GRAD,
 	kernels.ELUGrad: C.ELU_GRAD, kernels.SoftplusGrad: C.SOFTPLUS_GRAD, kernels.ClampGrad: C.CLAMP_GRAD, kernels.Pow: C.POW,
-	kernels.Maximum: C.MAXIMUM, kernels.Minimum: C.MINIMUM,
+	kernels.Maximum: C.MAXIMUM, kernels.Minimum: C.MINIMUM, kernels.FloorDivide: C.FLOOR_DIVIDE, kernels.Remainder: C.REMAINDER,
 }
 
 var compareInC = [kernels.NumOps]C.int{

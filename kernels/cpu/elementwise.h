@@ -124,6 +124,8 @@ BINARY_LONG(binary_elu_grad, x * choose(y <= (vf){0}, alpha * vexp(y), all(1.f))
 BINARY_LONG(binary_softplus_grad, x * softplus_slope(y, alpha, beta))
 BINARY(binary_clamp_grad, choose((alpha < y) & (y < beta), x, (vf){0}))
 BINARY_LONG(binary_pow, vpow(x, y))
+BINARY_LONG(binary_floor_divide, floor_divide(x, y))
+BINARY_LONG(binary_remainder, remainder_of(x, y))
 // greater and lesser give y where one is NaN.
 BINARY(binary_maximum, choose(x != x, x, greater(x, y)))
 BINARY(binary_minimum, choose(x != x, x, lesser(x, y)))

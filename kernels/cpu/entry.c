@@ -104,7 +104,7 @@ static const uint8_t unary_cost[NUM_UNARY] = {
 	[ERF] = 12, [SILU] = EXP_COST, [GELU] = 12, [GELU_TANH] = 12, [ELU] = EXP_COST, [SOFTPLUS] = 24, [POW_SCALAR] = 24,
 };
 static const uint8_t binary_cost[NUM_BINARY] = {
-	[SILU_GRAD] = EXP_COST, [GELU_GRAD] = 12, [GELU_TANH_GRAD] = 12, [ELU_GRAD] = EXP_COST, [SOFTPLUS_GRAD] = 12, [POW] = 24,
+	[SILU_GRAD] = EXP_COST, [GELU_GRAD] = 12, [GELU_TANH_GRAD] = 12, [ELU_GRAD] = EXP_COST, [SOFTPLUS_GRAD] = 12, [POW] = 24, [FLOOR_DIVIDE] = 4, [REMAINDER] = 4,
 };
 
 static int cost_of(uint8_t cost) { return cost ? cost : 1; }

@@ -8,6 +8,7 @@
 #include "vmath_trig.h"
 #include "vmath_erf.h"
 #include "vmath_pow.h"
+#include "division.h"
 #include "activation.h"
 #include "half.h"
 #include "elementwise.h"
@@ -46,6 +47,7 @@ const struct isa INSTANCE = {
 		[GELU_GRAD] = binary_gelu_grad, [GELU_TANH_GRAD] = binary_gelu_tanh_grad, [LEAKY_RELU_GRAD] = binary_leaky_relu_grad,
 		[ELU_GRAD] = binary_elu_grad, [SOFTPLUS_GRAD] = binary_softplus_grad, [CLAMP_GRAD] = binary_clamp_grad,
 		[POW] = binary_pow, [MAXIMUM] = binary_maximum, [MINIMUM] = binary_minimum,
+		[FLOOR_DIVIDE] = binary_floor_divide, [REMAINDER] = binary_remainder,
 	},
 	.compare = {
 		[EQUAL] = compare_equal, [NOT_EQUAL] = compare_not_equal, [LESS] = compare_less, [LESS_EQUAL] = compare_less_equal,

@@ -3,7 +3,7 @@
 //	isa_*.c    one instance of all bodies per instruction set, made of
 //	  isa.h      the list of the headers below
 //	  vec.h      the vector vocabulary that they are written in
-//	  vmath_*.h  functions of vectors, activation.h those of neural networks
+//	  vmath_*.h  functions of vectors, division.h those of whole quotients, activation.h those of neural networks
 //	  half.h elementwise.h compare.h random.h reduce.h loss.h softmax.h norm.h optim.h gemm_tile.h gemm.h
 //	  attention.h attention_grad.h conv.h conv_depthwise.h
 //	dispatch.c which instance this processor can run
@@ -31,7 +31,7 @@ enum unary {
 enum binary {
 	ADD = 1, SUB, MUL, DIV, RELU_GRAD,
 	TANH_GRAD, SIGMOID_GRAD, SILU_GRAD, GELU_GRAD, GELU_TANH_GRAD, LEAKY_RELU_GRAD, ELU_GRAD, SOFTPLUS_GRAD, CLAMP_GRAD,
-	POW, MAXIMUM, MINIMUM,
+	POW, MAXIMUM, MINIMUM, FLOOR_DIVIDE, REMAINDER,
 	NUM_BINARY
 };
 
