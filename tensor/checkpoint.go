@@ -80,9 +80,30 @@ type region struct {
 	recorded bool
 	needed   atomic.Bool // an op met a tensor that takes a gradient
 
-	mu     sync.Mutex
-	leaves []met
-	nodes  []*node
+	mu      sync.Mutex
+	leaves  []met
+	nodes   []*node
+	drawn   []GeneratorState // from where random ops drew in the first call
+	redrawn int              // how many of them this later call has drawn again
+	around  *region          // during the first call: of the checkpoint around this one
+}
+
+// draw returns from where a random op draws whose generator is at now: in a later
+// call from where it did in the first.
+func (r *region) draw(now GeneratorState) GeneratorState {
+	if r == nil {
+		return now
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.recorded {
+		now = r.around.draw(now)
+		r.drawn = append(r.drawn, now)
+	} else if r.redrawn < len(r.drawn) {
+		now = r.drawn[r.redrawn]
+		r.redrawn++
+	}
+	return now
 }
 
 func (r *region) own(n *node) {
@@ -153,7 +174,9 @@ func (c *checkpoint) first(inputs []*Tensor) (shape kernels.View, err error) {
 		}
 		given[i] = t.derive(v)
 	}
+	c.region.around = around
 	out := called(c.f, given)
+	c.region.around = nil
 	if err := out.usable(); err != nil {
 		return out.view, err
 	}

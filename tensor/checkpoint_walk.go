@@ -24,7 +24,7 @@ func (b *backward) expand(n *node) error {
 	if err := c.unchanged(); err != nil {
 		return newError("Checkpoint backward", err, b.now.up)
 	}
-	s := segment{lastNode.Load(), c.scope.inner(), &region{recorded: true}}
+	s := segment{lastNode.Load(), c.scope.inner(), &region{recorded: true, drawn: c.region.drawn}}
 	b.segments = append(b.segments, s)
 	b.waiting.left = nil
 	given := make([]*Tensor, len(c.inputs))

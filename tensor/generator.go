@@ -14,9 +14,10 @@ import (
 // them gets which numbers is then theirs to order.
 //
 // In a capture drawing is [ErrCapture]: a graph would draw the same numbers at
-// each replay. In a [Checkpoint], whose function runs twice, let it draw from a
-// generator that it makes anew each time, with [NewGenerator] or SetState: both
-// runs then draw the same.
+// each replay. In a [Checkpoint], whose function runs twice, ops on what the
+// function gets draw the same numbers both times, and once from the generator. A
+// function that has no such operand, as [Rand], needs there a generator that is
+// made anew each time, with [NewGenerator] or SetState.
 type Generator struct {
 	mu    sync.Mutex
 	state GeneratorState
@@ -50,7 +51,8 @@ func (g *Generator) SetState(s GeneratorState) {
 }
 
 // reserve takes the blocks that op id needs for n elements on s. near is an
-// operand: a capture refuses where that is being recorded. A call that fails
+// operand: a capture refuses where that is being recorded, and a checkpoint's
+// function draws again what it drew at first. A call that fails
 // later leaves its numbers out.
 func (g *Generator) reserve(s *Stream, near *Tensor, id kernels.ID, d DType, n int64) (kernels.RandomAttr, error) {
 	if g == nil {
@@ -63,7 +65,9 @@ func (g *Generator) reserve(s *Stream, near *Tensor, id kernels.ID, d DType, n i
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := kernels.RandomAttr{Seed: g.state.Seed, Offset: g.state.Offset}
-	g.state.Offset += kernels.RandomBlocks(id, d, n)
-	return r, nil
+	from := near.env.get().region.draw(g.state)
+	if from == g.state {
+		g.state.Offset += kernels.RandomBlocks(id, d, n)
+	}
+	return kernels.RandomAttr{Seed: from.Seed, Offset: from.Offset}, nil
 }
