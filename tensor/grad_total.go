@@ -10,6 +10,7 @@ import (
 type total struct {
 	mu   sync.Mutex
 	grad *Tensor // nil until a backward gets here; guarded by mu
+	gone bool    // nobody can ask for it any more; guarded by mu
 }
 
 // handle returns a borrowed handle on the gradient, nil where there is none.
@@ -33,6 +34,14 @@ func (a *total) release() error {
 	return g.Release()
 }
 
+// end releases the gradient, and what later backwards would add.
+func (a *total) end() error {
+	a.mu.Lock()
+	a.gone = true
+	a.mu.Unlock()
+	return a.release()
+}
+
 // keep adds g, which stays the caller's, to the total. The total lives where g
 // does, in the scope of the backward.
 func (a *total) keep(g *Tensor) error {
@@ -49,6 +58,9 @@ func (a *total) keep(g *Tensor) error {
 func (l *leaf) add(g *Tensor) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.gone {
+		return g.Release()
+	}
 	if l.grad != nil {
 		err := addInto(l.home(), l.grad, g)
 		return errors.Join(err, g.Release())

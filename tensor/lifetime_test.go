@@ -321,3 +321,21 @@ func TestFailedBackwardLeaksNothing(t *testing.T) {
 		require.Equal(t, base, live(d), "fails at launch %d", fail)
 	}
 }
+
+func TestAReleasedLeafTakesNoGradient(t *testing.T) { onDevices(t, checkAReleasedLeafTakesNoGradient) }
+
+func checkAReleasedLeafTakesNoGradient(t *testing.T, d *tensor.Device) {
+	x := tensor.Ones(d, tensor.Float32, 3).RequireGrad()
+	calls := 0
+	_, err := x.AfterGrad(func(*tensor.Tensor) error { calls++; return nil })
+	require.NoError(t, err)
+	y := x.Exp()
+	require.NoError(t, x.Release())
+	up := y.Detach()
+	require.NoError(t, y.BackwardWith(up))
+	require.Nil(t, x.Grad())
+	require.Zero(t, calls)
+	require.NoError(t, up.Release())
+	require.NoError(t, y.Release())
+	require.Zero(t, live(d), "the gradient that nobody can ask for")
+}

@@ -25,12 +25,18 @@ type options struct {
 // opCall is a call of a function of package tensor, or of a method of the
 // tensor that is its first argument.
 type opCall struct {
-	name   string
-	handle string // the receiver's: "", "NoGrad", "On" or "In"
-	args   []any
+	name    string
+	args    []any
+	handles map[int]handle // of the tensors among them
 	// rounds is set where the result is not one that every device must have to
 	// the last bit.
 	rounds bool
+}
+
+// handle says through which handle a call gets a tensor.
+type handle struct {
+	how   string // "", "NoGrad", "On(second)", "On(third)" or "In"
+	scope int    // of "In"
 }
 
 // graphFunctions are the ops that are not methods.
@@ -62,8 +68,8 @@ func (c *opCall) run(m *machine) []*tensor.Tensor {
 		switch a := a.(type) {
 		case value:
 			t := m.tensors[a]
-			if i == 0 && c.handle != "" {
-				t = m.handle(t, c.handle)
+			if h := c.handles[i]; h.how != "" && t != nil {
+				t = m.handle(t, h)
 				temporary = append(temporary, t)
 			}
 			if m.noise != nil && c.rounds && t != nil && t.DType().IsFloat() && !t.DType().IsHalf() {
@@ -112,14 +118,16 @@ func (c *opCall) run(m *machine) []*tensor.Tensor {
 }
 
 // handle returns a handle on t.
-func (m *machine) handle(t *tensor.Tensor, how string) *tensor.Tensor {
-	switch how {
+func (m *machine) handle(t *tensor.Tensor, h handle) *tensor.Tensor {
+	switch h.how {
 	case "NoGrad":
 		return t.NoGrad()
-	case "On":
+	case "On(second)":
 		return t.On(m.second)
+	case "On(third)":
+		return t.On(m.third)
 	case "In":
-		return t.In(m.scope)
+		return t.In(m.scope(h.scope))
 	}
 	return t
 }
@@ -129,11 +137,19 @@ func (c *opCall) text(first value, results int) string {
 	args := make([]string, len(c.args))
 	for i, a := range c.args {
 		args[i] = argText(a)
+		switch h := c.handles[i]; h.how {
+		case "":
+		case "In":
+			args[i] += fmt.Sprintf(".In(scopes[%d])", h.scope)
+		case "NoGrad":
+			args[i] += ".NoGrad()"
+		default:
+			args[i] += "." + h.how
+		}
 	}
 	call := "tensor." + c.name + "(" + strings.Join(args, ", ") + ")"
 	if graphFunctions[c.name] == nil {
-		handle := map[string]string{"": "", "NoGrad": ".NoGrad()", "On": ".On(second)", "In": ".In(scope)"}[c.handle]
-		call = args[0] + handle + "." + c.name + "(" + strings.Join(args[1:], ", ") + ")"
+		call = args[0] + "." + c.name + "(" + strings.Join(args[1:], ", ") + ")"
 	}
 	if method, ok := reflect.TypeFor[*tensor.Tensor]().MethodByName(c.name); ok && method.Type.Out(0).Kind() == reflect.Slice {
 		return fmt.Sprintf("copy(t[%d:], %s)", first, call)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"tarn/tensor"
 )
@@ -143,95 +142,4 @@ func class(x float64) int {
 		return -1
 	}
 	return 0
-}
-
-// exactValues are the numbers of p's tensors that no rounding went into, beyond
-// that which every device does alike.
-func (p *graphProgram) exactValues() []bool {
-	exact := make([]bool, p.values)
-	for _, st := range p.steps {
-		is := st.exact(func(v value) bool { return exact[v] })
-		for i := range st.results {
-			exact[int(st.first)+i] = is
-		}
-	}
-	return exact
-}
-
-// exact reports whether the results are exact, from whether the operands are.
-func (st *graphStep) exact(operand func(v value) bool) bool {
-	is := st.leaf != nil || !st.call.rounds
-	if st.call != nil {
-		st.call.operands(func(v value) { is = is && (v == noValue || operand(v)) })
-	}
-	return is
-}
-
-// floor is 32 units, of the narrowest type, of the largest gradient.
-func (p *graphProgram) floor(o graphOutcome) float64 {
-	most, widest := 0.0, 0.0
-	for _, g := range o.grads {
-		for _, x := range g {
-			if class(x) == 0 {
-				most = max(most, math.Abs(x))
-			}
-		}
-	}
-	for i := range p.ups {
-		for _, x := range p.ups[i].numbers() {
-			most = max(most, math.Abs(x))
-		}
-	}
-	for _, dt := range o.types {
-		widest = max(widest, unit(dt))
-	}
-	return 32 * widest * most
-}
-
-// compare returns the first way in which got is not what the reference's runs
-// gave, the first of which is the one that was not perturbed.
-func (p *graphProgram) compare(got graphOutcome, runs []graphOutcome) error {
-	exact := p.exactValues()
-	want := runs[0]
-	floor := p.floor(want)
-	each := func(kind string, got map[value][]float64, of func(o graphOutcome) map[value][]float64) error {
-		for v := range value(p.values) {
-			w, ok := of(want)[v]
-			g, have := got[v]
-			if ok != have {
-				return fmt.Errorf("%s t[%d]: there is one %v, not %v", kind, v, have, ok)
-			}
-			if !ok {
-				continue
-			}
-			var perturbed [][]float64
-			for _, o := range runs[1:] {
-				perturbed = append(perturbed, of(o)[v])
-			}
-			if kind == "value" && exact[v] {
-				if !slices.EqualFunc(g, w, func(a, b float64) bool { return a == b || a != a && b != b }) {
-					return fmt.Errorf("value t[%d], exactly: %v, not %v", v, g, w)
-				}
-				continue
-			}
-			allowed := floor
-			if kind == "value" {
-				allowed = 2 * unit(want.types[v]) // a logarithm of nearly 1 hangs on that
-			}
-			if d := differ(g, w, perturbed, unit(want.types[v]), allowed); d != "" {
-				return fmt.Errorf("%s t[%d]: %s", kind, v, d)
-			}
-		}
-		return nil
-	}
-	values := func(o graphOutcome) map[value][]float64 { return o.values }
-	grads := func(o graphOutcome) map[value][]float64 { return o.grads }
-	asked := func(o graphOutcome) map[value][]float64 { return o.asked }
-	if err := each("value", got.values, values); err != nil {
-		return err
-	}
-	if err := each("gradient by Backward of", got.grads, grads); err != nil {
-		return err
-	}
-	return each("gradient by Grad of", got.asked, asked)
 }

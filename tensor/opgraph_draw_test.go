@@ -1,11 +1,13 @@
 package tensor_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"tarn/kernels"
 	"tarn/tensor"
 )
 
@@ -21,18 +23,27 @@ type graphDraw struct {
 	pool  []*graphEntry
 	dt    tensor.DType // of most leaves
 	tries int
+	// calm is set where nothing but calls and leaves is drawn, all of which do
+	// what they are for.
+	calm bool
+	// often is a handle that is met more often than others.
+	often string
+	// walked is what the last Backward of the program went back from.
+	walked value
 	// dropped counts the calls that were drawn and refused, by name.
 	dropped map[string]int
 }
 
 // graphEntry is what a draw knows of a tensor.
 type graphEntry struct {
-	v      value
-	shape  tensor.Shape
-	dt     tensor.DType
-	lo, hi float64 // the range of the elements; 0 where there are none
-	grad   bool    // a backward can begin here
-	exact  bool    // see exactValues
+	v       value
+	shape   tensor.Shape
+	dt      tensor.DType
+	numbers []float64 // the elements
+	lo, hi  float64   // their range; 0 where there are none
+	grad    bool      // a backward can begin here
+	exact   bool      // see exactValues
+	gone    bool      // it cannot be used, and carries an error or is released
 }
 
 const largest = 100 // of an element; beyond it functions get too steep
@@ -54,12 +65,17 @@ func (g *graphDraw) chance(percent int) bool {
 func oneOf[T any](g *graphDraw, list ...T) T { return list[g.pick(len(list))] }
 
 // drawProgram returns the program of some bytes.
-func drawProgram(name string, bytes []byte, reference *tensor.Device, dropped map[string]int) (*graphProgram, error) {
-	scope := tensor.NewScope()
-	g := &graphDraw{bytes: bytes, d: reference, p: &graphProgram{name: name}, dropped: dropped,
-		m: &machine{d: reference, scope: scope, tensors: map[value]*tensor.Tensor{noValue: nil}}}
+func drawProgram(name string, bytes []byte, reference *machine, dropped map[string]int) (*graphProgram, error) {
+	g := &graphDraw{bytes: bytes, d: reference.d, p: &graphProgram{name: name}, m: reference, dropped: dropped, walked: noValue}
+	g.m.begin(nil)
 	g.dt = oneOf(g, tensor.Float64, tensor.Float32, tensor.Float64, tensor.Float32, tensor.Float16, tensor.BFloat16)
 	g.leaf(g.dt, g.shape(4))
+	g.calm, g.often = g.pick(3) == 0, oneOf(g, "", "On(second)", "In", "On(third)", "NoGrad")
+	if g.often == "In" && !g.calm {
+		for parent := -1; parent < 1; parent++ {
+			g.do(graphAct{name: "open", t: noValue, u: noValue, scope: parent + 2, parent: parent})
+		}
+	}
 	want := 3 + g.pick(18)
 	for calls := 0; calls < want && len(g.bytes) > 0; {
 		if g.step() {
@@ -67,14 +83,7 @@ func drawProgram(name string, bytes []byte, reference *tensor.Device, dropped ma
 		}
 	}
 	g.decorate()
-	for v := range value(g.p.values) {
-		if t := g.m.tensors[v]; t != nil {
-			if err := t.Release(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return g.p, scope.Close()
+	return g.p, g.m.end()
 }
 
 // shape draws one of up to so many dims.
@@ -117,7 +126,10 @@ func (g *graphDraw) add(st graphStep, made []*tensor.Tensor) []*graphEntry {
 		v := st.first + value(i)
 		g.m.tensors[v] = t
 		e := &graphEntry{v: v, shape: t.Shape(), dt: t.DType(), grad: t.RequiresGrad(), exact: exact}
-		e.lo, e.hi, _ = rangeOf(t)
+		var err error
+		e.numbers, err = elementsOf(t)
+		e.lo, e.hi = span(e.numbers)
+		e.gone = err != nil
 		entries = append(entries, e)
 	}
 	g.pool = append(g.pool, entries...)
@@ -131,11 +143,16 @@ func rangeOf(t *tensor.Tensor) (lo, hi float64, ok bool) {
 	if err != nil {
 		return 0, 0, false
 	}
-	if len(x) == 0 {
-		return 0, 0, true
-	}
-	lo, hi = slices.Min(x), slices.Max(x)
+	lo, hi = span(x)
 	return lo, hi, lo >= -largest && hi <= largest
+}
+
+// span returns the least and the greatest of x.
+func span(x []float64) (lo, hi float64) {
+	if len(x) == 0 {
+		return 0, 0
+	}
+	return slices.Min(x), slices.Max(x)
 }
 
 // step draws one call and reports whether the program has it.
@@ -144,25 +161,38 @@ func (g *graphDraw) step() bool {
 		g.bytes = nil
 		return false
 	}
+	if !g.calm && g.pick(4) == 0 {
+		a, ok := g.drawAct()
+		if ok {
+			g.do(a)
+		}
+		return ok
+	}
 	op := graphOps[(g.pick(256)*256+g.pick(256))%len(graphOps)]
 	args, ok := op.draw(g)
 	if !ok {
 		return false
 	}
-	c := &opCall{name: op.name, args: args, rounds: op.rounds}
-	if _, method := args[0].(value); method && graphFunctions[op.name] == nil && !op.bare {
-		c.handle = oneOf(g, "", "", "", "", "", "", "", "", "", "", "", "", "NoGrad", "On", "On", "In")
+	c := &opCall{name: op.name, args: args, rounds: op.rounds, handles: map[int]handle{}}
+	for i, a := range args {
+		if v, ok := a.(value); ok && v != noValue && (len(c.handles) == 0 || g.pick(4) == 0) {
+			if h := g.handle(); h.how != "" {
+				c.handles[i] = h
+			}
+		}
 	}
 	if op.name == "To" && unit(g.entry(args[0].(value)).dt) < unit(args[1].(tensor.DType)) {
 		c.rounds = true
 	}
+	spoilt := !g.calm && g.pick(12) == 0 && g.spoil(c)
 	made := c.run(g.m)
 	ok = len(made) > 0
 	size := 0
 	for _, t := range made {
-		if t.Err() != nil {
-			ok = false
-			g.dropped[op.name+": "+t.Err().(*tensor.Error).Err.Error()]++
+		if err := t.Err(); err != nil {
+			g.dropped[op.name+": "+err.(*tensor.Error).Err.Error()]++
+			// An index out of range is for the CPU alone to see at once.
+			ok = ok && (spoilt || !g.calm && g.pick(2) == 0) && !errors.Is(err, kernels.ErrIndex)
 			continue
 		}
 		_, _, fits := rangeOf(t)
@@ -179,13 +209,61 @@ func (g *graphDraw) step() bool {
 	return true
 }
 
+// handle draws one; none more often than not.
+func (g *graphDraw) handle() handle {
+	how := oneOf(g, "", "", "", "", "", "", "", "", "", "", "", "NoGrad", "On(second)", "On(third)", "In", g.often, g.often, g.often)
+	return handle{how, g.pick(len(g.m.scopes))}
+}
+
+// do makes an act the next step of the program.
+func (g *graphDraw) do(a graphAct) {
+	st := graphStep{act: &a, first: value(g.p.values)}
+	exact := a.name != "RandUniform"
+	st.operands(func(v value) { exact = exact && (v == noValue || g.entry(v).exact) })
+	g.m.act(len(g.p.steps), &a)
+	for _, v := range g.refresh() {
+		if e := g.entry(v); e.exact && !exact {
+			e.exact = false
+			st.blurs = append(st.blurs, v)
+		}
+	}
+	g.add(st, nil)
+}
+
+// spoil makes a call one that may be refused.
+func (g *graphDraw) spoil(c *opCall) bool {
+	if g.pick(3) == 0 { // in scopes that may have nothing to do with each other
+		for i, a := range c.args {
+			if v, ok := a.(value); ok && v != noValue {
+				c.handles[i] = handle{"In", g.pick(len(g.m.scopes))}
+			}
+		}
+		return true
+	}
+	i := g.pick(len(c.args))
+	switch a := c.args[i].(type) {
+	case value:
+		if a == noValue {
+			return false
+		}
+		c.args[i] = g.pool[g.pick(len(g.pool))].v
+	case int:
+		c.args[i] = oneOf(g, 9, -9, -1, 0, 77)
+	case []int:
+		c.args[i] = append(slices.Clone(a), oneOf(g, 1, -1, 9))
+	default:
+		return false
+	}
+	return true
+}
+
 func (g *graphDraw) entry(v value) *graphEntry { return g.pool[v] }
 
 // some returns a tensor of the pool, one of the newest more often than not.
 func (g *graphDraw) some(fits func(e *graphEntry) bool) (*graphEntry, bool) {
 	var list []*graphEntry
 	for _, e := range g.pool {
-		if fits(e) {
+		if !e.gone && fits(e) {
 			list = append(list, e)
 		}
 	}
@@ -199,11 +277,16 @@ func (g *graphDraw) some(fits func(e *graphEntry) bool) (*graphEntry, bool) {
 	return list[g.pick(n)], true
 }
 
-// float is some tensor of floats; there always is one.
-func (g *graphDraw) float() *graphEntry {
-	e, _ := g.some(func(e *graphEntry) bool { return e.dt.IsFloat() })
-	return e
+// anyOf is some tensor that fits, or a new one, of floats.
+func (g *graphDraw) anyOf(fits func(e *graphEntry) bool) *graphEntry {
+	if e, ok := g.some(fits); ok {
+		return e
+	}
+	return g.leaf(g.dt, g.shape(3))
 }
+
+// float is some tensor of floats.
+func (g *graphDraw) float() *graphEntry { return g.anyOf(isFloat) }
 
 // ranked is some tensor of floats with so many dims, from the pool or new.
 func (g *graphDraw) ranked(least, most int) *graphEntry {
@@ -275,19 +358,17 @@ func (g *graphDraw) decorate() {
 		for k := range st.results {
 			last[int(st.first)+k] = i
 		}
-		if st.call != nil {
-			st.call.operands(func(v value) {
-				if v != noValue {
-					last[v] = i
-				}
-			})
-		}
+		st.operands(func(v value) {
+			if v != noValue {
+				last[v] = i
+			}
+		})
 	}
 	used := map[value]bool{}
 	for range 1 + g.pick(3) {
 		var list []*graphEntry
 		for _, e := range g.pool {
-			if e.grad && !used[e.v] && g.p.made(e.v).call != nil {
+			if (e.grad && !e.gone || !g.calm && g.pick(40) == 0) && !used[e.v] && g.p.made(e.v).call != nil {
 				list = append(list, e)
 			}
 		}
@@ -307,7 +388,28 @@ func (g *graphDraw) decorate() {
 			}
 		}
 	}
-	g.p.ask, g.p.retain = g.chance(40), g.chance(20)
+	if g.chance(40) {
+		g.decorateAsk()
+	}
+	g.p.retain, g.p.again = g.chance(20), !g.calm && g.chance(10)
+}
+
+// decorateAsk says what Grad is to be asked for: all leaves that are there to
+// the end, or some tensors.
+func (g *graphDraw) decorateAsk() {
+	released := map[value]bool{}
+	for _, st := range g.p.steps {
+		for _, v := range st.release {
+			released[v] = true
+		}
+	}
+	all := g.pick(2) == 0
+	g.p.unused = all || g.pick(4) > 0
+	for _, e := range g.pool {
+		if !released[e.v] && e.grad && !e.gone && (all && g.p.made(e.v).leaf != nil || !all && g.pick(4) == 0) {
+			g.p.ask = append(g.p.ask, e.v)
+		}
+	}
 }
 
 // made returns the step that made v.

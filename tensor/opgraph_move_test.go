@@ -81,7 +81,7 @@ func moveOps() []graphOp {
 			return args, true
 		}},
 		{name: "Stack", draw: func(g *graphDraw) ([]any, bool) {
-			e, _ := g.some(func(e *graphEntry) bool { return len(e.shape) < 5 })
+			e := g.anyOf(func(e *graphEntry) bool { return len(e.shape) < 5 })
 			return []any{g.pick(len(e.shape) + 1), e.v, g.sized(e.dt, e.shape).v, e.v}[:3+g.pick(2)], true
 		}},
 		of("Flip", 0, func(g *graphDraw, e *graphEntry) []any { return g.dims(e) }),

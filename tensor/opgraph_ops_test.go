@@ -11,7 +11,6 @@ import (
 type graphOp struct {
 	name   string
 	rounds bool // see opCall
-	bare   bool // its receiver is never a handle
 	draw   func(g *graphDraw) (args []any, ok bool)
 }
 
@@ -83,7 +82,7 @@ func elementwiseOps() []graphOp {
 	}
 	for _, name := range []string{"IsNaN", "IsInf", "Clone", "Contiguous", "Detach"} {
 		ops = append(ops, graphOp{name: name, draw: func(g *graphDraw) ([]any, bool) {
-			e, _ := g.some(isNumber)
+			e := g.anyOf(isNumber)
 			return []any{e.v}, true
 		}})
 	}
@@ -124,7 +123,7 @@ func elementwiseOps() []graphOp {
 			return []any{x.v, m.v, 0.5}, len(m.shape) <= len(x.shape)
 		}},
 		graphOp{name: "To", draw: func(g *graphDraw) ([]any, bool) {
-			e, _ := g.some(func(e *graphEntry) bool { return true })
+			e := g.anyOf(func(e *graphEntry) bool { return true })
 			dt := oneOf(g, tensor.Float64, tensor.Float32, tensor.Float64, tensor.Float32, tensor.Float16, tensor.BFloat16, tensor.Int64, tensor.Int32, tensor.Bool, tensor.Uint8)
 			return []any{e.v, dt}, (dt != tensor.Uint8 || e.lo >= 0) && (dt != tensor.Bool || e.exact)
 		}})

@@ -16,38 +16,91 @@ var graphNames = map[string]string{
 	"MaxPool2DIndices": "MaxPool2D", "MaxPool1DIndices": "MaxPool1D", "SplitSizes": "Split", "Contiguous": "Clone",
 }
 
-// TestOpGraphsReachEveryOp draws programs without running them anywhere else. Each
-// op of the table is in several, and behind a root where it has a gradient.
-func TestOpGraphsReachEveryOp(t *testing.T) {
-	reference := newReference(t)
-	calls, graded := map[string]int{}, map[string]int{}
-	for seed := range uint64(300) {
+// graphCauses are the errors that programs run into: while they are built, and in
+// a backward.
+var graphCauses = map[string][]error{
+	"step":  {tensor.ErrInPlace, tensor.ErrNoHistory, tensor.ErrReleased, tensor.ErrScope, tensor.ErrShape, tensor.ErrDType, tensor.ErrGraphFreed, errGraphHook},
+	"call":  {tensor.ErrShape, tensor.ErrDType, tensor.ErrScope, tensor.ErrReleased},
+	"round": {tensor.ErrInPlace, tensor.ErrReleased, tensor.ErrGraphFreed, errGraphHook},
+	"Grad":  {tensor.ErrInPlace, tensor.ErrNoHistory, errGraphHook},
+	"root":  {tensor.ErrGraphFreed},
+}
+
+// graphReach counts what programs do.
+type graphReach struct {
+	calls, graded, acts, handles map[string]int
+	failures                     map[string]string // all of a kind, by what failed
+}
+
+// TestOpGraphsReachEverything draws programs, and runs them on the reference
+// alone. Each op of the table is in several, and behind a root where it has a
+// gradient; each act is done; and each error is met where it may come up.
+func TestOpGraphsReachEverything(t *testing.T) {
+	reference := newGraphMachine(t, "reference", newReference(t))
+	n := graphReach{calls: map[string]int{}, graded: map[string]int{}, acts: map[string]int{}, handles: map[string]int{}, failures: map[string]string{}}
+	for seed := range uint64(800) {
 		p, err := drawProgram("seed "+strconv.FormatUint(seed, 10), bytesOf(seed), reference, map[string]int{})
 		require.NoError(t, err)
-		needed := p.behindRoots()
-		for i, st := range p.steps {
-			if st.call == nil {
-				continue
+		o, err := reference.run(p, nil)
+		require.NoError(t, err, "seed %d", seed)
+		n.count(p, o)
+	}
+	for _, op := range tensor.Ops() {
+		if n.calls[op.Name] < 3 {
+			t.Errorf("%d calls of %s", n.calls[op.Name], op.Name)
+		}
+		if op.Differentiable && n.graded[op.Name] == 0 {
+			t.Errorf("no gradient of %s", op.Name)
+		}
+	}
+	for _, name := range []string{
+		"AddInPlace", "SubInPlace", "MulInPlace", "CopyInPlace", "Fill", "RandUniform", "OnGrad looks", "OnGrad scales", "OnGrad detaches",
+		"OnGrad clones", "OnGrad fails", "OnGrad removed", "AfterGrad looks", "AfterGrad zeroes", "AfterGrad fails", "KeepGrad", "ZeroGrad",
+		"Backward", "Release", "open", "close", "Keep",
+	} {
+		if n.acts[name] < 3 {
+			t.Errorf("%s is done %d times", name, n.acts[name])
+		}
+	}
+	for kind, causes := range graphCauses {
+		for _, cause := range causes {
+			if !strings.Contains(n.failures[kind], cause.Error()) {
+				t.Errorf("no %s fails with %q", kind, cause)
+			}
+		}
+	}
+	t.Logf("calls %v\nbehind a root %v\nacts %v\nhandles %v", n.calls, n.graded, n.acts, n.handles)
+}
+
+func (n *graphReach) count(p *graphProgram, o graphOutcome) {
+	needed := p.behindRoots()
+	for i, st := range p.steps {
+		_, failed := o.failures["step "+strconv.Itoa(i)]
+		switch {
+		case st.act != nil && !failed:
+			name := st.act.name
+			if strings.HasSuffix(name, "erGrad") || name == "OnGrad" {
+				name += " " + st.act.how
+			}
+			n.acts[name]++
+		case st.call != nil:
+			for _, h := range st.call.handles {
+				n.handles[h.how]++
 			}
 			name := strings.TrimSuffix(st.call.name, "Keep")
 			if other, ok := graphNames[name]; ok {
 				name = other
 			}
-			calls[name]++
+			n.calls[name]++
 			if needed[i] {
-				graded[name]++
+				n.graded[name]++
 			}
 		}
 	}
-	for _, op := range tensor.Ops() {
-		if calls[op.Name] < 3 {
-			t.Errorf("%d calls of %s", calls[op.Name], op.Name)
-		}
-		if op.Differentiable && graded[op.Name] == 0 {
-			t.Errorf("no gradient of %s", op.Name)
-		}
+	for what, class := range o.failures {
+		kind, _, _ := strings.Cut(what, " ")
+		n.failures[kind] += class + "\n"
 	}
-	t.Logf("calls %v\nbehind a root %v", calls, graded)
 }
 
 // behindRoots are the steps that a root's value hangs on.
@@ -61,8 +114,8 @@ func (p *graphProgram) behindRoots() map[int]bool {
 		for k := range st.results {
 			needed[i] = needed[i] || wanted[st.first+value(k)]
 		}
-		if needed[i] && st.call != nil {
-			st.call.operands(func(v value) { wanted[v] = true })
+		if needed[i] {
+			st.operands(func(v value) { wanted[v] = true })
 		}
 	}
 	return needed

@@ -32,10 +32,14 @@ func newGraphRig(t testing.TB) *graphRig {
 }
 
 func newGraphMachine(t testing.TB, name string, d *tensor.Device) *machine {
-	second, err := d.NewStream()
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, second.Close()) })
-	return &machine{name: name, d: d, second: second}
+	var more [2]*tensor.Stream
+	for i := range more {
+		s, err := d.NewStream()
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		more[i] = s
+	}
+	return &machine{name: name, d: d, second: more[0], third: more[1]}
 }
 
 // check runs p everywhere and says what differs.
@@ -67,7 +71,7 @@ func (rig *graphRig) check(p *graphProgram) error {
 // try draws the program of some bytes and checks it. One that fails is made
 // smaller before it is told.
 func (rig *graphRig) try(t testing.TB, name string, bytes []byte) {
-	p, err := drawProgram(name, bytes, rig.reference.d, rig.dropped)
+	p, err := drawProgram(name, bytes, rig.reference, rig.dropped)
 	require.NoError(t, err, name)
 	for _, st := range p.steps {
 		if st.call != nil {
@@ -85,7 +89,7 @@ func (rig *graphRig) try(t testing.TB, name string, bytes []byte) {
 // bytesOf are those of a seed.
 func bytesOf(seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 17))
-	b := make([]byte, 600)
+	b := make([]byte, 800)
 	for i := range b {
 		b[i] = byte(r.Uint32())
 	}

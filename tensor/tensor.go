@@ -97,16 +97,20 @@ func (t *Tensor) IsContiguous() bool { return t.view.Contiguous() }
 
 // Release ends this handle. Its bytes return to the allocator, in stream
 // order, unless a view, another handle or the graph needs them still. Releasing
-// again, or releasing a tensor with an error, does nothing. A leaf's gradient
-// goes with the leaf. Releasing a handle
-// made by On, NoGrad, In or Autocast ends that handle alone: the bytes belong
-// to its origin.
+// again, or releasing a tensor with an error, does nothing. A leaf's gradient goes
+// with the leaf, and so do those of later backwards. Releasing a handle made by
+// On, NoGrad, In or Autocast ends that handle alone: the bytes belong to its
+// origin.
 func (t *Tensor) Release() error {
 	if t.released.Swap(true) || t.owner != nil || t.err != nil {
 		return nil
 	}
 	t.detachHistory()
-	if err := errors.Join(t.ZeroGrad(), t.storage.drop()); err != nil {
+	err := t.storage.drop()
+	if t.leaf != nil {
+		err = errors.Join(t.leaf.end(), err)
+	}
+	if err != nil {
 		return newError("Release", err, t)
 	}
 	return nil
