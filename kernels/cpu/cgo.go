@@ -24,16 +24,6 @@ package cpu
 // #cgo nocallback tarn_sgd
 // #cgo noescape tarn_adamw
 // #cgo nocallback tarn_adamw
-// #cgo noescape tarn_sum
-// #cgo nocallback tarn_sum
-// #cgo noescape tarn_max
-// #cgo nocallback tarn_max
-// #cgo noescape tarn_reduce
-// #cgo nocallback tarn_reduce
-// #cgo noescape tarn_partials
-// #cgo nocallback tarn_partials
-// #cgo noescape tarn_sum_columns
-// #cgo nocallback tarn_sum_columns
 // #cgo noescape tarn_loss
 // #cgo nocallback tarn_loss
 // #cgo noescape tarn_loss_grad
@@ -140,29 +130,15 @@ var cBodies = fast{
 		c := r.inC()
 		C.tarn_adamw(&c, &h, threadsInC())
 	},
-	reduceRun: func(x uintptr, n int64, id kernels.ID) float64 {
-		if id == kernels.Max {
-			return float64(C.tarn_max(C.uintptr_t(x), C.int64_t(n)))
-		}
-		return float64(C.tarn_sum(C.uintptr_t(x), C.int64_t(n)))
-	},
-	reduceRows: func(id kernels.ID, r rows, alpha float64, accumulate bool) {
-		C.tarn_reduce(C.int(flag(id == kernels.Max)), C.uintptr_t(r.at[0]), C.int64_t(r.step[0]/4), C.uintptr_t(r.at[1]), C.int64_t(r.rows),
-			C.int64_t(r.step[1]/4), C.int64_t(r.n), C.double(alpha), C.int(flag(accumulate)), threadsInC())
-	},
-	partials: func(id kernels.ID, out, x uintptr, n int64) {
-		C.tarn_partials(C.int(flag(id == kernels.Max)), C.uintptr_t(out), C.uintptr_t(x), C.int64_t(n), partialLen, threadsInC())
-	},
-	sumColumns: func(out, x uintptr, ld, rows, n int64, alpha float64, accumulate bool) {
-		C.tarn_sum_columns(C.uintptr_t(out), C.uintptr_t(x), C.int64_t(ld), C.int64_t(rows), C.int64_t(n), C.double(alpha),
-			C.int(flag(accumulate)), threadsInC())
-	},
-	loss:     lossInC,
-	lossGrad: lossGradInC,
-	matMul:   matMulInC,
-	softmax:  softmaxInC,
-	norm:     normInC,
-	normGrad: normGradInC,
+	fold:         foldInC,
+	foldPartials: foldPartialsInC,
+	foldRun:      foldRunInC,
+	loss:         lossInC,
+	lossGrad:     lossGradInC,
+	matMul:       matMulInC,
+	softmax:      softmaxInC,
+	norm:         normInC,
+	normGrad:     normGradInC,
 
 	attention:     attentionInC,
 	attentionWork: attentionWorkInC,

@@ -38,14 +38,12 @@ void tarn_adamw(const struct rows *r, const struct adamw *h, int threads);
 void tarn_to_floats(int half, float *out, uintptr_t in, int64_t n);
 void tarn_from_floats(int half, uintptr_t out, const float *in, int64_t n);
 
-double tarn_sum(uintptr_t x, int64_t n);
-float tarn_max(uintptr_t x, int64_t n);
-// tarn_reduce makes out[i] the sum of row i, or with max its maximum, times
-// alpha; with accumulate it adds to out. out has elements step apart.
-void tarn_reduce(int max, uintptr_t out, int64_t step, uintptr_t x, int64_t rows, int64_t row, int64_t n, double alpha, int accumulate, int threads);
-// tarn_partials makes out[i] the sum or the maximum of the i-th len of n elements.
-void tarn_partials(int max, uintptr_t out, uintptr_t x, int64_t n, int64_t len, int threads);
-void tarn_sum_columns(uintptr_t out, uintptr_t x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate, int threads);
+// tarn_fold_run is one pass of a reduction over n > 0 elements, by the calling
+// thread; tarn_fold_partials makes out[i] that over the i-th len of n elements.
+double tarn_fold_run(int step, uintptr_t x, int64_t n, double beside);
+void tarn_fold_partials(int step, uintptr_t out, uintptr_t x, int64_t n, double beside, int64_t len, int threads);
+// tarn_fold is a reduction, of columns or of runs.
+void tarn_fold(struct fold *f, uintptr_t out, uintptr_t mean, uintptr_t x, int columns, int threads);
 
 // tarn_attention_work returns the bytes of work space that attention, or its
 // gradient, has use for with so many threads; work space for fewer does.

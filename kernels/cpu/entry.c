@@ -215,62 +215,6 @@ void tarn_to_floats(int half, float *out, uintptr_t in, int64_t n) { tarn_isa->t
 
 void tarn_from_floats(int half, uintptr_t out, const float *in, int64_t n) { tarn_isa->from_floats[half]((uint16_t *)out, in, n); }
 
-double tarn_sum(uintptr_t x, int64_t n) { return tarn_isa->sum(FLOATS(x), n); }
-
-float tarn_max(uintptr_t x, int64_t n) { return tarn_isa->max(FLOATS(x), n); }
-
-// reduction is a tarn_reduce, a tarn_partials or a tarn_sum_columns.
-struct reduction {
-	int max, accumulate;
-	float *out;
-	double *partials;
-	const float *x;
-	int64_t step, rows, row, n, pieces;
-	double alpha;
-};
-
-static double reduced(const struct reduction *r, const float *x, int64_t n) { return r->max ? tarn_isa->max(x, n) : tarn_isa->sum(x, n); }
-
-static void reduce_piece(const void *job, int64_t i, int worker) {
-	const struct reduction *r = job;
-	struct slice s = slice_of(i, r->pieces, r->rows, 1);
-	(void)worker;
-	for (; s.lo < s.hi; s.lo++) {
-		float *out = r->out + s.lo * r->step;
-		*out = (float)(r->alpha * reduced(r, r->x + s.lo * r->row, r->n) + (r->accumulate ? *out : 0));
-	}
-}
-
-void tarn_reduce(int max, uintptr_t out, int64_t step, uintptr_t x, int64_t rows, int64_t row, int64_t n, double alpha, int accumulate, int threads) {
-	struct reduction r = {.max = max, .accumulate = accumulate, .out = FLOATS(out), .x = FLOATS(x), .step = step, .rows = rows, .row = row, .n = n, .alpha = alpha};
-	r.pieces = shares(rows, GRAIN / n, threads);
-	tarn_share(reduce_piece, &r, r.pieces, threads);
-}
-
-static void partials_piece(const void *job, int64_t i, int worker) {
-	const struct reduction *r = job;
-	(void)worker;
-	r->partials[i] = reduced(r, r->x + i * r->row, r->n - i * r->row < r->row ? r->n - i * r->row : r->row);
-}
-
-void tarn_partials(int max, uintptr_t out, uintptr_t x, int64_t n, int64_t len, int threads) {
-	struct reduction r = {.max = max, .partials = (double *)out, .x = FLOATS(x), .row = len, .n = n};
-	tarn_share(partials_piece, &r, (n + len - 1) / len, threads);
-}
-
-static void columns_piece(const void *job, int64_t i, int worker) {
-	const struct reduction *r = job;
-	struct slice s = slice_of(i, r->pieces, r->n, CUT);
-	(void)worker;
-	tarn_isa->sum_columns(r->out + s.lo, r->x + s.lo, r->row, r->rows, s.hi - s.lo, r->alpha, r->accumulate);
-}
-
-void tarn_sum_columns(uintptr_t out, uintptr_t x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate, int threads) {
-	struct reduction r = {.accumulate = accumulate, .out = FLOATS(out), .x = FLOATS(x), .rows = rows, .row = ld, .n = n, .alpha = alpha};
-	r.pieces = shares(n, GRAIN / rows > CUT ? GRAIN / rows : CUT, threads);
-	tarn_share(columns_piece, &r, r.pieces, threads);
-}
-
 // losses is the loss of rows, or its gradient.
 struct losses {
 	const struct loss *l;

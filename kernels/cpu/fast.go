@@ -14,18 +14,17 @@ type fast struct {
 	words       func(n numbers, out uintptr, block, count int64) // of the generator; one thread
 	sgd         func(r rows, attr kernels.SGDAttr)               // parameter, gradient, momentum
 	adamW       func(r rows, h adamW[float32])                   // parameter, moments, gradient
-	reduceRun   func(x uintptr, n int64, id kernels.ID) float64  // one thread
-	// reduceRows makes the n elements of each row of operand 1, whose rows lie step
-	// apart, one of operand 0's, which lie step apart.
-	reduceRows func(id kernels.ID, r rows, alpha float64, accumulate bool)
-	partials   func(id kernels.ID, out, x uintptr, n int64) // of partialLen elements each, float64
-	sumColumns func(out, x uintptr, ld, rows, n int64, alpha float64, accumulate bool)
-	loss       func(a *kernels.Args, losses uintptr)
-	lossGrad   func(a *kernels.Args, scale float32)
-	matMul     func(a *kernels.Args) error
-	softmax    func(l lines) // lines and their elements one step apart
-	norm       func(g groups, a *kernels.Args)
-	normGrad   func(g groups, a *kernels.Args, pieces int64)
+	// fold does a reduction that fold.inC allows. foldPartials makes one pass over
+	// each partialLen of n elements, float64, foldRun over n, on one thread.
+	fold         func(f fold)
+	foldPartials func(s step, out, x uintptr, n int64, beside float64)
+	foldRun      func(s step, x uintptr, n int64, beside float64) float64
+	loss         func(a *kernels.Args, losses uintptr)
+	lossGrad     func(a *kernels.Args, scale float32)
+	matMul       func(a *kernels.Args) error
+	softmax      func(l lines) // lines and their elements one step apart
+	norm         func(g groups, a *kernels.Args)
+	normGrad     func(g groups, a *kernels.Args, pieces int64)
 	// attention does Attention and AttentionGrad, with any strides, in as much
 	// work space of attentionWork's as there is.
 	attention     func(id kernels.ID, a *kernels.Args)

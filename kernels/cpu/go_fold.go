@@ -71,6 +71,10 @@ func foldAll[S number, A total](id kernels.ID, a *kernels.Args) {
 		foldToOne[S](&shared, dense[A](a.Work.Ptr, n))
 		return
 	}
+	if c := f.inC(isFloat[A]()); c != nil {
+		c.fold(f)
+		return
+	}
 	grain := max(serialBelow/max(f.reduced.total, 1), 1)
 	if f.byColumns {
 		grain = max(grain, blockLen)
@@ -86,9 +90,34 @@ func foldAll[S number, A total](id kernels.ID, a *kernels.Args) {
 	})
 }
 
+// inC returns the bodies in C if they can do f: results and elements in up to two
+// dims each, the elements of a result, or those of neighbouring results, side by
+// side. C has the norms by whose powers it need not raise.
+func (f *fold) inC(float bool) *fast {
+	kept, reduced := &f.kept, &f.reduced
+	if !float || kept.rank > 2 || reduced.rank > 2 || f.id == kernels.Norm && !easy(f.attr.Alpha) {
+		return nil
+	}
+	if f.byColumns && kept.step(1) != 4 || !f.byColumns && reduced.step(0) != 4 || kept.dtypes[1] != kernels.Float32 || f.id == kernels.Any || f.id == kernels.All {
+		return nil
+	}
+	return inC[float32](kept.total * reduced.total)
+}
+
+// easy reports whether the p-th power is one of those.
+func easy(p float64) bool { return p == 0 || p == 1 || p == 2 }
+
 // foldToOne folds everything to a single result through partials.
 func foldToOne[S number, A total](f *fold, partials []A) {
+	c := f.inC(isFloat[A]())
+	if f.reduced.rank > 1 {
+		c = nil
+	}
 	pass := func(s step, beside float64) A {
+		if c != nil {
+			c.foldPartials(s, uintptr(unsafe.Pointer(&partials[0])), f.reduced.base[0], f.reduced.total, beside)
+			return joined(s, partials)
+		}
 		parallel(int64(len(partials)), 1, func(lo, hi int64) {
 			w := f.reduced
 			for i := lo; i < hi; i++ {
@@ -96,11 +125,7 @@ func foldToOne[S number, A total](f *fold, partials []A) {
 				partials[i] = foldSlot[S, A](s, &w, beside)
 			}
 		})
-		acc := begin[A](s)
-		for _, p := range partials {
-			acc = join(s, acc, p)
-		}
-		return acc
+		return joined(s, partials)
 	}
 	beside := f.attr.Alpha
 	acc := pass(f.first, beside)
@@ -111,6 +136,14 @@ func foldToOne[S number, A total](f *fold, partials []A) {
 	f.kept.seek(0, 1)
 	f.kept.next()
 	finishFold[S](f, 0, acc, beside)
+}
+
+func joined[A total](s step, partials []A) A {
+	acc := begin[A](s)
+	for _, p := range partials {
+		acc = join(s, acc, p)
+	}
+	return acc
 }
 
 // foldRange makes the results lo to hi, in the order of the walk kept.
@@ -210,10 +243,18 @@ func finishFold[S number, A total](f *fold, i int64, acc A, beside float64) {
 	}
 }
 
-// storeSum stores the result of a Sum or Prod, which is int64 for integers.
+// storeSum stores the result of a Sum, times Alpha, or of a Prod; that of integers
+// is int64.
 func storeSum[S number, A total](f *fold, out uintptr, acc A) {
-	if isFloat[A]() { // sums of floats are reductions
-		*at[S](out, 0, 0) = S(acc)
+	if isFloat[A]() {
+		x, total := at[S](out, 0, 0), float64(acc)
+		if f.id == kernels.Sum {
+			total *= f.attr.Alpha
+		}
+		if f.id == kernels.Sum && f.attr.Accumulate {
+			total += float64(*x)
+		}
+		*x = S(total)
 		return
 	}
 	x := at[int64](out, 0, 0)

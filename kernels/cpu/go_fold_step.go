@@ -116,6 +116,11 @@ func powered(size, p float64) float64 {
 
 // foldRun folds n elements that lie by bytes apart into acc.
 func foldRun[S number, A total](s step, acc A, addr uintptr, n, by int64, beside float64) A {
+	if isFloat[A]() && by == bytesOf[S]() && by == 4 && s < anyOf && (s != powering || easy(beside)) {
+		if c := inC[float32](n); c != nil {
+			return join(s, acc, A(c.foldRun(s, addr, n, beside)))
+		}
+	}
 	var buf [blockLen]S
 	for i := int64(0); i < n; i += blockLen {
 		x := buf[:min(n-i, blockLen)]

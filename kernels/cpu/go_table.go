@@ -46,9 +46,8 @@ func goTable() *kernels.Table {
 	for id := kernels.Add; id <= kernels.Where; id++ {
 		add(id, bodies{f32: elementwise[float32](id), f64: elementwise[float64](id), i64: elementwise[int64](id), loads: true})
 	}
-	add(kernels.Sum, bodies{f32: sum[float32], f64: sum[float64], i64: folds(kernels.Sum), workspace: reduceWorkspace})
-	add(kernels.Max, bodies{f32: maximum[float32], f64: maximum[float64], i64: folds(kernels.Max), workspace: reduceWorkspace})
-	for _, id := range []kernels.ID{kernels.Prod, kernels.Min, kernels.Any, kernels.All, kernels.Var, kernels.LogSumExp, kernels.Norm} {
+	for _, id := range []kernels.ID{kernels.Sum, kernels.Prod, kernels.Max, kernels.Min, kernels.Any, kernels.All,
+		kernels.Var, kernels.LogSumExp, kernels.Norm} {
 		add(id, bodies{f32: folds(id), f64: folds(id), i64: folds(id), workspace: reduceWorkspace})
 	}
 	add(kernels.MaxGrad, bodies{f32: maxGrad[float32], f64: maxGrad[float64]})

@@ -16,6 +16,7 @@
 #include "random.h"
 #include "reduce.h"
 #include "loss.h"
+#include "fold.h"
 #include "softmax.h"
 #include "norm.h"
 #include "optim.h"
@@ -59,9 +60,9 @@ const struct isa INSTANCE = {
 	.from_floats = {[F16] = f16_from_floats, [BF16] = bf16_from_floats},
 	.fill = fill_run,
 	.random = random_run,
-	.sum = sum_run,
-	.sum_columns = sum_columns,
-	.max = max_run,
+	.fold_run = fold_run,
+	.fold_rows = fold_rows,
+	.fold_columns = fold_columns,
 	.loss = loss_rows,
 	.loss_grad = loss_grad_rows,
 	.attention_packed = attention_packed,

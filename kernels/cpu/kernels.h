@@ -4,10 +4,10 @@
 //	  isa.h      the list of the headers below
 //	  vec.h      the vector vocabulary that they are written in
 //	  vmath_*.h  functions of vectors, division.h those of whole quotients, activation.h those of neural networks
-//	  half.h elementwise.h compare.h random.h reduce.h loss.h softmax.h norm.h optim.h gemm_tile.h gemm.h
+//	  half.h elementwise.h compare.h random.h reduce.h loss.h fold.h softmax.h norm.h optim.h gemm_tile.h gemm.h
 //	  attention.h attention_grad.h conv.h conv_depthwise.h
 //	dispatch.c which instance this processor can run
-//	entry.c    the calls from Go: cut the work into pieces; entry_conv.c convolutions
+//	entry.c    the calls from Go: cut the work into pieces; entry_*.c families of ops
 //	pool.c     the threads that the pieces are shared out over
 //
 // Go walks over all dims but the last two, which come here as rows; a body sees
@@ -143,6 +143,24 @@ struct lines {
 	int32_t log;
 };
 
+// fold is a reduction: result [outer,kept] k of o is made of x [rows,n] beginning at
+// o*outer_step + k*kept_step. Either those of a row lie side by side, or neighbouring
+// results have neighbouring elements.
+struct fold {
+	int32_t op, accumulate; // an enum fold_op
+	int64_t outer, kept, rows, n;
+	int64_t outer_step, kept_step, row_step, n_step;
+	int64_t out_outer, out_kept, mean_outer, mean_kept; // steps of the results
+	double alpha;                                       // a sum's factor, a variance's correction
+	const float *x;
+	float *out, *mean; // mean beside a variance
+};
+
+// The reductions; a norm is how many are not 0, the sum of sizes, or the root of
+// that of the squares. And what a pass over the elements does.
+enum fold_op { FOLD_SUM = 1, FOLD_PROD, FOLD_MAX, FOLD_MIN, FOLD_VAR, FOLD_LOGSUMEXP, FOLD_COUNT, FOLD_SIZES, FOLD_ROOT };
+enum fold_step { ADDING = 1, EXPING, MAXIMISING, MINIMISING, MULTIPLYING, SQUARING, SIZING, COUNTING };
+
 // norm is a normalisation of groups, rows of channels*size elements side by
 // side, or its gradient, where y is dx. Row i has the channels from
 // (i%per)*channels on.
@@ -188,11 +206,11 @@ struct isa {
 	void (*fill)(float *out, int64_t n, float value);
 	// n elements, x those that dropout takes, that begin with word 0 of a block.
 	void (*random)(const struct draw *d, float *out, const float *x, int64_t n, int64_t block);
-	double (*sum)(const float *x, int64_t n);
-	// sum_columns makes out the sums of n columns of rows rows, ld apart, times
-	// alpha, or adds them to it.
-	void (*sum_columns)(float *out, const float *x, int64_t ld, int64_t rows, int64_t n, double alpha, int accumulate);
-	float (*max)(const float *x, int64_t n); // NaN if one is NaN; n > 0
+	// One pass over n > 0 elements side by side, relative to beside.
+	double (*fold_run)(int step, const float *x, int64_t n, double beside);
+	// Results [k0,k1) of o, of runs and of columns.
+	void (*fold_rows)(const struct fold *f, int64_t o, int64_t k0, int64_t k1);
+	void (*fold_columns)(const struct fold *f, int64_t o, int64_t k0, int64_t k1);
 	// Rows [i0,i1) of a loss.
 	void (*loss)(const struct loss *l, int64_t i0, int64_t i1);
 	void (*loss_grad)(const struct loss *l, int64_t i0, int64_t i1);
