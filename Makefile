@@ -8,7 +8,7 @@ TESTED  ?=
 GOTEST := $(GO) test -timeout $(TIMEOUT)
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt vet lint test race invariants nocgo cross bench fuzz mutants gpu gpu-bundle ptx ptxcheck ptxas sizes
+.PHONY: help check fmt vet lint test full race invariants nocgo cross bench fuzz mutants gpu gpu-bundle ptx ptxcheck ptxas sizes
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ lint: ## the rules of internal/lint: imports, docs, sizes, forbidden calls
 
 test: ## all tests
 	$(GOTEST) ./...
+
+full: ## the conformance suite of the kernels with every call; test makes a part of them
+	$(GO) test -timeout 3h -tags full ./kernels/...
 
 race: ## all tests, the long ones shortened, under the race detector (needs cgo)
 	$(GOTEST) -race -short ./...

@@ -84,7 +84,7 @@ func Run(t *testing.T, name string, table *kernels.Table, only ...kernels.DType)
 
 // RunOn is Run on a place that may be slow: of the calls that the suite has
 // one in every is made, and a thinned suite makes one in 16 of those. The longest
-// are left out where that is less than one in 8.
+// are left out where that is less than one in 8. With -tags full all are made.
 func RunOn(t *testing.T, name string, table *kernels.Table, place Place, every int, only ...kernels.DType) {
 	on := device{table, place}
 	if thinned() {
@@ -121,7 +121,10 @@ func runOp(t *testing.T, on device, every int, id kernels.ID, d kernels.DType, c
 	if !plainTypes.Has(d) {
 		every *= 16
 	}
-	if raceDetector { // which learns from the calls of Threads; the cases would take it an hour
+	if full {
+		every = 1
+	}
+	if raceDetector && !full { // which learns from the calls of Threads; the cases would take it an hour
 		cases = (*suite).samples
 	}
 	cases(&suite{T: t, device: on, every: every, rand: rand.New(rand.NewPCG(uint64(id), uint64(d))), id: id, dtype: d})
@@ -147,7 +150,7 @@ func inThinned(id kernels.ID, d kernels.DType) bool {
 // thinned reports whether the suite is to leave most calls out: with -short,
 // and under the race detector, which makes the reference slow and learns from
 // large calls alone; those of [Threads] are enough for it.
-func thinned() bool { return raceDetector || testing.Short() }
+func thinned() bool { return !full && (raceDetector || testing.Short()) }
 
 // check fails the test if c differs from the reference.
 func (s *suite) check(c *call) {
