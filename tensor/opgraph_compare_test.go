@@ -99,7 +99,7 @@ func perturb(t *tensor.Tensor, r *rand.Rand, own, most float64) *tensor.Tensor {
 // and rounding explains; empty where it does not. Elements that are NaN or
 // infinite in some perturbed run, and not alike in all, say nothing. Floor is
 // what terms that cancel within one op may leave.
-func differ(got, want []float64, perturbed [][]float64, unit, floor float64) string {
+func differ(got, want []float64, perturbed [][]float64, float bool, unit, floor float64) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf("%d elements, not %d", len(got), len(want))
 	}
@@ -118,7 +118,7 @@ func differ(got, want []float64, perturbed [][]float64, unit, floor float64) str
 			most = max(most, math.Abs(w))
 		}
 	}
-	if unit == 0 && spread > 0 { // integers that hang on the last bit of something
+	if !float && spread > 0 { // integers that hang on the last bit of something
 		return ""
 	}
 	tolerance := 4*spread + 32*unit*most + floor

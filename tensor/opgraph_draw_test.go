@@ -42,7 +42,7 @@ type graphEntry struct {
 	numbers []float64 // the elements
 	lo, hi  float64   // their range; 0 where there are none
 	grad    bool      // a backward can begin here
-	exact   bool      // see exactValues
+	exact   bool      // no rounding went into it, beyond what every device does alike
 	gone    bool      // it cannot be used, and carries an error or is released
 }
 
@@ -118,6 +118,9 @@ func (g *graphDraw) leafOf(dt tensor.DType, shape []int, kind string, grad bool)
 
 // add takes a step into the program, and what it made into the pool.
 func (g *graphDraw) add(st graphStep, made []*tensor.Tensor) []*graphEntry {
+	for _, t := range made {
+		st.types = append(st.types, t.DType())
+	}
 	g.p.steps = append(g.p.steps, st)
 	g.p.values += st.results
 	var entries []*graphEntry

@@ -80,21 +80,29 @@ func errorClass(err error) string {
 	return class
 }
 
-// exactValues are the numbers of p's tensors that no rounding went into, beyond
-// that which every device does alike.
-func (p *graphProgram) exactValues() []bool {
-	exact := make([]bool, p.values)
+// units are, for each of p's tensors, the largest unit that its elements were
+// rounded to on the way: 0 where every device does the same.
+func (p *graphProgram) units() []float64 {
+	units := make([]float64, p.values)
 	for i := range p.steps {
 		st := &p.steps[i]
-		is := st.exact(func(v value) bool { return exact[v] })
-		for i := range st.results {
-			exact[int(st.first)+i] = is
+		behind := 0.0
+		st.operands(func(v value) {
+			if v != noValue {
+				behind = max(behind, units[v])
+			}
+		})
+		for k, dt := range st.types {
+			units[int(st.first)+k] = behind
+			if st.call != nil && st.call.rounds {
+				units[int(st.first)+k] = max(behind, unit(dt))
+			}
 		}
 		for _, v := range st.blurs {
-			exact[v] = false
+			units[v] = max(behind, unit(tensor.BFloat16))
 		}
 	}
-	return exact
+	return units
 }
 
 // exact reports whether the results are exact, from whether the operands are.
@@ -133,7 +141,7 @@ func (p *graphProgram) compare(got graphOutcome, runs []graphOutcome) error {
 	if !maps.Equal(got.failures, want.failures) {
 		return fmt.Errorf("failures: %v, not %v", got.failures, want.failures)
 	}
-	exact := p.exactValues()
+	units := p.units()
 	floor := p.floor(want)
 	for _, what := range slices.Sorted(maps.Keys(want.lists)) {
 		w := want.lists[what]
@@ -141,7 +149,11 @@ func (p *graphProgram) compare(got graphOutcome, runs []graphOutcome) error {
 		if !ok {
 			return fmt.Errorf("%s: there is none", what)
 		}
-		if w.of != noValue && exact[w.of] {
+		rounded := unit(w.dt)
+		if w.of != noValue {
+			rounded = units[w.of]
+		}
+		if rounded == 0 {
 			if !slices.EqualFunc(g.numbers, w.numbers, func(a, b float64) bool { return a == b || a != a && b != b }) {
 				return fmt.Errorf("%s, exactly: %v, not %v", what, g.numbers, w.numbers)
 			}
@@ -153,9 +165,9 @@ func (p *graphProgram) compare(got graphOutcome, runs []graphOutcome) error {
 		}
 		allowed := floor
 		if w.of != noValue {
-			allowed = 2 * unit(w.dt) // a logarithm of nearly 1 hangs on that
+			allowed = 2 * rounded // a logarithm of nearly 1 hangs on that
 		}
-		if d := differ(g.numbers, w.numbers, perturbed, unit(w.dt), allowed); d != "" {
+		if d := differ(g.numbers, w.numbers, perturbed, w.dt.IsFloat(), rounded, allowed); d != "" {
 			return fmt.Errorf("%s: %s", what, d)
 		}
 	}

@@ -65,7 +65,8 @@ type graphStep struct {
 	act     *graphAct
 	first   value
 	results int
-	blurs   []value // that are not exact any more
+	types   []tensor.DType // of the results
+	blurs   []value        // that are not exact any more
 	release []value
 }
 

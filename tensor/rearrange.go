@@ -173,7 +173,7 @@ func (t *Tensor) Repeat(times ...int) *Tensor {
 	shape := append(slices.Repeat([]int{1}, len(times)-t.Rank()), t.Shape()...)
 	y := t.Reshape(shape...)
 	for d, n := range times {
-		if n != 1 {
+		if n != 1 && y.err == nil {
 			y = replaced(y, y.repeated(d, n, false))
 		}
 	}

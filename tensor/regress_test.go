@@ -155,3 +155,18 @@ func checkReleaseOfALeafReleasesItsGradient(t *testing.T, d *tensor.Device) {
 	require.NoError(t, w.Release())
 	require.Zero(t, live(d))
 }
+
+func TestRepeatInAClosedScope(t *testing.T) { onDevices(t, checkRepeatInAClosedScope) }
+
+func checkRepeatInAClosedScope(t *testing.T, d *tensor.Device) {
+	closed := tensor.NewScope()
+	require.NoError(t, closed.Close())
+	x := tensor.Ones(d, tensor.Float32, 2, 3)
+	for what, y := range map[string]*tensor.Tensor{
+		"repeat": x.In(closed).Repeat(2, 2, 2), "once": x.In(closed).Repeat(1, 1), "tile": x.In(closed).Tile(3), "interleave": x.In(closed).RepeatInterleave(2, 0),
+	} {
+		require.ErrorIs(t, y.Err(), tensor.ErrReleased, what)
+	}
+	require.NoError(t, x.Release())
+	require.Zero(t, live(d))
+}
