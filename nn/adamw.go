@@ -22,7 +22,7 @@ func DefaultAdamW() AdamWOptions {
 }
 
 // AdamW is Adam with decoupled weight decay (Loshchilov and Hutter, 2019), as
-// PyTorch's.
+// PyTorch's. With a WeightDecay of 0 it is Adam (Kingma and Ba, 2015).
 type AdamW struct {
 	parameters
 	Options AdamWOptions // may be changed between steps

@@ -23,6 +23,7 @@ func TestCheckpointDrawsAgain(t *testing.T) {
 				h = inside(func(in ...T) T { return in[0].Dropout(g, 0.25, true).Cos() }, h)
 				noise := in[0].NoGrad().MulScalar(1)
 				require.NoError(t, noise.RandUniform(g, -1, 1))
+				noise = noise.Add(tensor.Rand(in[0].Place(), g, tensor.Float32, 41))
 				return in[0].Mul(h.Mul(w)).Mul(noise).Dropout(g, 0.25, true)
 			}
 			y := tensor.Full(d, tensor.Float32, 2, 41)

@@ -136,8 +136,8 @@ func (d *Device) Close() error {
 	return errors.Join(errs...)
 }
 
-// Place is where new tensors are made: a [Device], or what Device.In,
-// Device.On and Stream.In return.
+// Place is where new tensors are made: a [Device], a [Stream], or what Device.In,
+// Stream.In and Tensor.Place return.
 type Place interface {
 	place() (*Device, *env)
 }

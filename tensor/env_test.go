@@ -132,6 +132,23 @@ func TestJoinGrad(t *testing.T) {
 	}
 }
 
+// TestPlaceOfATensor: what is made at it is where its results are, and as they are.
+func TestPlaceOfATensor(t *testing.T) {
+	d := testDevice(t)
+	s, scope := testStream(t, d), NewScope()
+	w, table := Ones(d, Float32, 2).RequireGrad(), Ones(d, Float32, 2, 1).RequireGrad()
+	for _, x := range []*Tensor{w, w.On(s), w.In(scope), w.NoGrad(), w.On(s).In(scope).NoGrad()} {
+		y := Zeros(x.Place(), Int64, 3)
+		require.Same(t, d, y.Device())
+		require.Equal(t, x.env.get(), y.env.get())
+		require.Equal(t, x.Scope(), y.Scope())
+		rows := Embedding(table, y)
+		require.Equal(t, x.RequiresGrad(), rows.RequiresGrad(), "%+v", x)
+	}
+	require.NoError(t, scope.Close())
+	require.ErrorIs(t, Zeros(w.In(scope).Place(), Float32, 1).Err(), ErrReleased)
+}
+
 // TestTeacherAndStudent is the case that the grad rule is made for.
 func TestTeacherAndStudent(t *testing.T) {
 	d := testDevice(t)

@@ -15,9 +15,9 @@ import (
 //
 // In a capture drawing is [ErrCapture]: a graph would draw the same numbers at
 // each replay. In a [Checkpoint], whose function runs twice, ops on what the
-// function gets draw the same numbers both times, and once from the generator. A
-// function that has no such operand, as [Rand], needs there a generator that is
-// made anew each time, with [NewGenerator] or SetState.
+// function gets, and at its [Tensor.Place], draw the same numbers both times, and
+// once from the generator. What draws elsewhere there needs a generator that is made
+// anew each time, with [NewGenerator] or SetState.
 type Generator struct {
 	mu    sync.Mutex
 	state GeneratorState

@@ -92,6 +92,10 @@ func (t *Tensor) Device() *Device { return t.dev }
 // Scope returns the scope that t's results live in; nil if none.
 func (t *Tensor) Scope() *Scope { return t.env.get().scope }
 
+// Place returns where t's results are made: its device, stream and scope, with all
+// else that travels from t to them, so that what is made there is NoGrad where t is.
+func (t *Tensor) Place() Place { return placed{t.dev, t.env} }
+
 // IsContiguous reports whether the elements lie dense in row-major order.
 func (t *Tensor) IsContiguous() bool { return t.view.Contiguous() }
 
