@@ -50,9 +50,12 @@ func (c *call) wantBool() {
 func whereBackward(g *gradients) error {
 	mask := g.saved(0)
 	if g.needs(1) {
-		not := mask.Not()
-		g.put(1, g.sumTo(1, g.up.MaskedFill(not, 0)))
-		if err := not.Release(); err != nil {
+		zero, err := g.up.scalarLike(g.up.dev.streamOf(g.env), g.env, 0)
+		if err != nil {
+			return err
+		}
+		g.put(1, g.sumTo(1, Where(mask, g.up, zero)))
+		if err := zero.Release(); err != nil {
 			return err
 		}
 	}

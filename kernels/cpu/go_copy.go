@@ -105,7 +105,7 @@ func convertAll[T, S element](w walk) {
 	}
 }
 
-func copyAll[T uint8 | uint16 | uint32 | uint64](w walk) {
+func copyAll[T word](w walk) {
 	size := int64(unsafe.Sizeof(*new(T)))
 	for w.next() {
 		outStep, inStep := w.step(0), w.step(1)

@@ -3,14 +3,18 @@ package cpu
 import (
 	"unsafe"
 
+	"golang.org/x/exp/constraints"
+
 	"tarn/kernels"
 )
 
-type float interface{ float32 | float64 }
+type float interface{ constraints.Float }
 
 // element is what bodies compute in: float32 for float32 and the half types,
-// float64, and int64 for all integers and bool.
-type element interface{ float | int64 }
+// float64, and for integers int64 or what they are stored as; a bool is a uint8.
+type element interface {
+	constraints.Float | constraints.Integer
+}
 
 // typeOf returns the dtype that is stored as a T.
 func typeOf[T element]() kernels.DType {
@@ -20,8 +24,17 @@ func typeOf[T element]() kernels.DType {
 		return kernels.Float32
 	case float64:
 		return kernels.Float64
+	case int32:
+		return kernels.Int32
+	case uint8:
+		return kernels.Uint8
 	}
 	return kernels.Int64
+}
+
+// storedAs reports whether elements of d are stored as a T.
+func storedAs[T element](d kernels.DType) bool {
+	return d == typeOf[T]() || d == kernels.Bool && typeOf[T]() == kernels.Uint8
 }
 
 // load copies n = len(dst) elements of type d that lie step bytes apart from
@@ -55,7 +68,14 @@ func load[T element](dst []T, d kernels.DType, addr uintptr, step int64) {
 	}
 }
 
-func loadAs[T element, S float32 | float64 | int64 | int32 | uint8](dst []T, addr uintptr, step int64) {
+func loadAs[T, S element](dst []T, addr uintptr, step int64) {
+	if step == 0 {
+		x := T(*at[S](addr, 0, 0))
+		for i := range dst {
+			dst[i] = x
+		}
+		return
+	}
 	if step == int64(unsafe.Sizeof(*new(S))) {
 		src := dense[S](addr, int64(len(dst)))
 		for i := range dst {

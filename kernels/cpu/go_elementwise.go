@@ -11,15 +11,7 @@ func elementwise[T element](id kernels.ID) func(*kernels.Args) error {
 		grain /= 8
 	}
 	return func(a *kernels.Args) error {
-		var w walk
-		switch len(a.In) {
-		case 1:
-			w = newWalk(&a.Out[0], &a.In[0])
-		case 2:
-			w = newWalk(&a.Out[0], &a.In[0], &a.In[1])
-		default:
-			w = newWalk(&a.Out[0], &a.In[0], &a.In[1], &a.In[2])
-		}
+		w := elementwiseWalk(a)
 		if elementwiseInC(id, &w, float32(a.Attr.Alpha), float32(a.Attr.Beta)) {
 			return nil
 		}
@@ -36,6 +28,48 @@ func elementwise[T element](id kernels.ID) func(*kernels.Args) error {
 		})
 		return nil
 	}
+}
+
+// elementwiseBodies returns the bodies of an elementwise op. Those of integers go
+// by what these are stored as.
+func elementwiseBodies(id kernels.ID) bodies {
+	if id == kernels.Where {
+		return bodies{f32: where, f64: where, i64: where, loads: true}
+	}
+	make64, make32, make8 := elementwise[int64], elementwise[int32], elementwise[uint8]
+	b := bodies{loads: true}
+	if isTest(id) {
+		b.f32, b.f64 = compares[float32](id), compares[float64](id)
+		make64, make32, make8 = compares[int64], compares[int32], compares[uint8]
+	} else {
+		b.f32, b.f64 = elementwise[float32](id), elementwise[float64](id)
+	}
+	in64, in32, in8, ofBools := make64(id), make32(id), make8(id), make8(asBits(id))
+	b.i64 = func(a *kernels.Args) error {
+		switch a.In[0].DType {
+		case kernels.Int32:
+			return in32(a)
+		case kernels.Uint8:
+			return in8(a)
+		case kernels.Bool:
+			return ofBools(a)
+		}
+		return in64(a)
+	}
+	return b
+}
+
+// isTest reports whether the op tells of numbers whether something is so.
+func isTest(id kernels.ID) bool { return id.DTypes() == kernels.Of(kernels.Bool) }
+
+func elementwiseWalk(a *kernels.Args) walk {
+	switch len(a.In) {
+	case 1:
+		return newWalk(&a.Out[0], &a.In[0])
+	case 2:
+		return newWalk(&a.Out[0], &a.In[0], &a.In[1])
+	}
+	return newWalk(&a.Out[0], &a.In[0], &a.In[1], &a.In[2])
 }
 
 // elementwiseInC does the op if it is one for C. An input of one operand has no
@@ -60,11 +94,11 @@ func applyAll[T element](f *function[T], w *walk, s scalars[T]) {
 		return
 	}
 	for w.next() {
-		var in [maxOperands - 1][]T
+		var in [2][]T
 		for k := range w.operands - 1 {
 			in[k] = dense[T](w.ptr[k+1], w.n)
 		}
-		f.apply(dense[T](w.ptr[0], w.n), in[0], in[1], in[2], s)
+		f.apply(dense[T](w.ptr[0], w.n), in[0], in[1], s)
 	}
 }
 
@@ -72,14 +106,14 @@ func applyAll[T element](f *function[T], w *walk, s scalars[T]) {
 func applyBlocks[T element](f *function[T], w *walk, s scalars[T]) {
 	bufs := f.buffers.Get().(*blocks[T])
 	defer f.buffers.Put(bufs)
-	var in [maxOperands - 1][]T
+	var in [2][]T
 	w.limit = blockLen
 	for w.next() {
 		out := room(w, 0, &bufs[0])
 		for k := range w.operands - 1 {
 			in[k] = run(w, k+1, &bufs[k+1])
 		}
-		f.apply(out, in[0], in[1], in[2], s)
+		f.apply(out, in[0], in[1], s)
 		store(w, 0, &bufs[0])
 	}
 }

@@ -8,9 +8,7 @@ import (
 )
 
 // number is what elements are stored as; a bool is a uint8.
-type number interface {
-	float32 | float64 | int64 | int32 | uint8
-}
+type number interface{ element }
 
 func bytesOf[S number]() int64 { var x S; return int64(unsafe.Sizeof(x)) }
 

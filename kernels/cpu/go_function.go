@@ -10,14 +10,16 @@ import (
 
 // function is an elementwise op on slices of one length. out may be an input.
 type function[T element] struct {
-	apply  func(out, x, y, z []T, s scalars[T])
+	apply  loop[T]
 	costly bool // an element takes as long as eight of an addition
 	// buffers are pooled: what is given to any function lies on the heap.
 	buffers sync.Pool
 }
 
+type loop[T element] func(out, x, y []T, s scalars[T])
+
 // blocks hold a block of each operand.
-type blocks[T element] [maxOperands][blockLen]T
+type blocks[T element] [3][blockLen]T
 
 // scalars are Attr.Alpha and Attr.Beta in the element type, and as they are.
 type scalars[T element] struct {
@@ -26,120 +28,155 @@ type scalars[T element] struct {
 }
 
 // functionOf returns the function of id for elements of type T: a loop of its
-// own for the ops that training is made of, else calls of the op's function of
-// single numbers.
+// own for the common ops, else calls of the op's function of single numbers.
 func functionOf[T element](id kernels.ID) *function[T] {
 	f := &function[T]{apply: loopOf[T](id)}
 	f.buffers.New = func() any { return new(blocks[T]) }
+	if f.apply == nil {
+		f.apply = typedLoopOf[T](id)
+	}
+	f.costly = f.apply == nil || id == kernels.FloorDivide || id == kernels.Remainder
 	if f.apply != nil {
 		return f
 	}
-	f.costly = true
-	u, b, t := scalar.Unaries[id], scalar.Binaries[id], scalar.Tests[id]
-	var x T
-	if _, whole := any(x).(int64); whole {
-		f.apply = wholes[T](u.Whole, b.Whole, t.Whole)
+	u, b := scalar.Unaries[id], scalar.Binaries[id]
+	if typeOf[T]().IsFloat() {
+		f.apply = floats[T](u.Float, b.Float)
 	} else {
-		f.apply = floats[T](u.Float, b.Float, t.Float)
+		f.apply = wholes[T](u.Whole, b.Whole)
 	}
 	return f
 }
 
-// floats returns the loop over that of the three that is not nil.
-func floats[T element](u func(x, a, b float64) float64, b func(x, y, a, b float64) float64, t func(x, y float64) bool) func(out, x, y, z []T, s scalars[T]) {
-	switch {
-	case u != nil:
-		return func(out, x, _, _ []T, s scalars[T]) {
+// floats returns the loop over that of the two that is not nil.
+func floats[T element](u func(x, a, b float64) float64, b func(x, y, a, b float64) float64) loop[T] {
+	if u != nil {
+		return func(out, x, _ []T, s scalars[T]) {
 			for i := range out {
 				out[i] = T(u(float64(x[i]), float64(s.alpha), float64(s.beta)))
 			}
 		}
-	case b != nil:
-		return func(out, x, y, _ []T, s scalars[T]) {
-			for i := range out {
-				out[i] = T(b(float64(x[i]), float64(y[i]), float64(s.alpha), float64(s.beta)))
-			}
-		}
 	}
-	return func(out, x, y, _ []T, _ scalars[T]) {
+	return func(out, x, y []T, s scalars[T]) {
 		for i := range out {
-			second := 0.0
-			if y != nil {
-				second = float64(y[i])
-			}
-			out[i] = truth[T](t(float64(x[i]), second))
+			out[i] = T(b(float64(x[i]), float64(y[i]), float64(s.alpha), float64(s.beta)))
 		}
 	}
 }
 
 // wholes is floats for integers.
-func wholes[T element](u func(x int64, a, b float64) int64, b func(x, y int64) int64, t func(x, y int64) bool) func(out, x, y, z []T, s scalars[T]) {
-	switch {
-	case u != nil:
-		return func(out, x, _, _ []T, s scalars[T]) {
+func wholes[T element](u func(x int64, a, b float64) int64, b func(x, y int64) int64) loop[T] {
+	if u != nil {
+		return func(out, x, _ []T, s scalars[T]) {
 			for i := range out {
 				out[i] = T(u(int64(x[i]), s.attr.Alpha, s.attr.Beta))
 			}
 		}
-	case b != nil:
-		return func(out, x, y, _ []T, _ scalars[T]) {
-			for i := range out {
-				out[i] = T(b(int64(x[i]), int64(y[i])))
-			}
-		}
 	}
-	return func(out, x, y, _ []T, _ scalars[T]) {
+	return func(out, x, y []T, _ scalars[T]) {
 		for i := range out {
-			second := int64(0)
-			if y != nil {
-				second = int64(y[i])
-			}
-			out[i] = truth[T](t(int64(x[i]), second))
+			out[i] = T(b(int64(x[i]), int64(y[i])))
 		}
 	}
 }
 
-// loopOf returns the loop of a common op, nil for the others.
-func loopOf[T element](id kernels.ID) func(out, x, y, z []T, s scalars[T]) {
+// loopOf returns the loop of a common op that is written alike for all types, nil
+// for the others.
+func loopOf[T element](id kernels.ID) loop[T] {
 	switch id {
 	case kernels.Add:
-		return func(out, x, y, _ []T, _ scalars[T]) {
+		return func(out, x, y []T, _ scalars[T]) {
+			x, y = x[:len(out)], y[:len(out)]
 			for i := range out {
 				out[i] = x[i] + y[i]
 			}
 		}
 	case kernels.Sub:
-		return func(out, x, y, _ []T, _ scalars[T]) {
+		return func(out, x, y []T, _ scalars[T]) {
+			x, y = x[:len(out)], y[:len(out)]
 			for i := range out {
 				out[i] = x[i] - y[i]
 			}
 		}
 	case kernels.Mul:
-		return func(out, x, y, _ []T, _ scalars[T]) {
+		return func(out, x, y []T, _ scalars[T]) {
+			x, y = x[:len(out)], y[:len(out)]
 			for i := range out {
 				out[i] = x[i] * y[i]
 			}
 		}
+	case kernels.Maximum:
+		return func(out, x, y []T, _ scalars[T]) {
+			x, y = x[:len(out)], y[:len(out)]
+			for i := range out {
+				out[i] = max(x[i], y[i])
+			}
+		}
+	case kernels.Minimum:
+		return func(out, x, y []T, _ scalars[T]) {
+			x, y = x[:len(out)], y[:len(out)]
+			for i := range out {
+				out[i] = min(x[i], y[i])
+			}
+		}
+	case kernels.Neg:
+		return func(out, x, _ []T, _ scalars[T]) {
+			x = x[:len(out)]
+			for i := range out {
+				out[i] = -x[i]
+			}
+		}
+	}
+	return nil
+}
+
+// typedLoopOf is loopOf for what integers and floats do not do alike.
+func typedLoopOf[T element](id kernels.ID) loop[T] {
+	var x T
+	var found any
+	switch any(x).(type) {
+	case float32:
+		found = floatLoopOf[float32](id)
+	case float64:
+		found = floatLoopOf[float64](id)
+	case int64:
+		found = wholeLoopOf[int64](id)
+	case int32:
+		found = wholeLoopOf[int32](id)
+	case uint8:
+		found = wholeLoopOf[uint8](id)
+	}
+	l, _ := found.(loop[T])
+	return l
+}
+
+func floatLoopOf[T float](id kernels.ID) loop[T] {
+	switch id {
+	case kernels.FloorDivide:
+		return floorDivideFloats[T]
+	case kernels.Remainder:
+		return remainderFloats[T]
 	case kernels.Div:
-		return func(out, x, y, _ []T, _ scalars[T]) {
+		return func(out, x, y []T, _ scalars[T]) {
+			x, y = x[:len(out)], y[:len(out)]
 			for i := range out {
 				out[i] = x[i] / y[i]
 			}
 		}
 	case kernels.Affine:
-		return func(out, x, _, _ []T, s scalars[T]) {
+		return func(out, x, _ []T, s scalars[T]) {
 			for i := range out {
 				out[i] = T(s.alpha*x[i]) + s.beta
 			}
 		}
 	case kernels.Sqrt:
-		return func(out, x, _, _ []T, _ scalars[T]) {
+		return func(out, x, _ []T, _ scalars[T]) {
 			for i := range out {
 				out[i] = T(math.Sqrt(float64(x[i])))
 			}
 		}
 	case kernels.ReLU:
-		return func(out, x, _, _ []T, _ scalars[T]) {
+		return func(out, x, _ []T, _ scalars[T]) {
 			for i, v := range x {
 				if v < 0 {
 					v = 0
@@ -148,7 +185,7 @@ func loopOf[T element](id kernels.ID) func(out, x, y, z []T, s scalars[T]) {
 			}
 		}
 	case kernels.ReLUGrad:
-		return func(out, x, y, _ []T, _ scalars[T]) {
+		return func(out, x, y []T, _ scalars[T]) {
 			for i, v := range y {
 				if v > 0 || v != v {
 					out[i] = x[i]
@@ -157,42 +194,6 @@ func loopOf[T element](id kernels.ID) func(out, x, y, z []T, s scalars[T]) {
 				}
 			}
 		}
-	case kernels.Where:
-		return func(out, x, y, z []T, _ scalars[T]) {
-			for i := range out {
-				if x[i] != 0 {
-					out[i] = y[i]
-				} else {
-					out[i] = z[i]
-				}
-			}
-		}
-	}
-	return testOf[T](id)
-}
-
-// testOf is loopOf for comparisons.
-func testOf[T element](id kernels.ID) func(out, x, y, z []T, s scalars[T]) {
-	loop := func(f func(x, y T) bool) func(out, x, y, z []T, s scalars[T]) {
-		return func(out, x, y, _ []T, _ scalars[T]) {
-			for i := range out {
-				out[i] = truth[T](f(x[i], y[i]))
-			}
-		}
-	}
-	switch id {
-	case kernels.Equal:
-		return loop(func(x, y T) bool { return x == y })
-	case kernels.NotEqual:
-		return loop(func(x, y T) bool { return x != y })
-	case kernels.Less:
-		return loop(func(x, y T) bool { return x < y })
-	case kernels.LessEqual:
-		return loop(func(x, y T) bool { return x <= y })
-	case kernels.Greater:
-		return loop(func(x, y T) bool { return x > y })
-	case kernels.GreaterEqual:
-		return loop(func(x, y T) bool { return x >= y })
 	}
 	return nil
 }

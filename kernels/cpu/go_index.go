@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"golang.org/x/exp/constraints"
+
 	"tarn/kernels"
 )
 
@@ -69,9 +71,7 @@ func namesAll(w walk, n int64) bool {
 }
 
 // word is an element that is moved as its bits.
-type word interface {
-	uint8 | uint16 | uint32 | uint64
-}
+type word interface{ constraints.Unsigned }
 
 // gatherAlong is the body of Gather.
 func gatherAlong(a *kernels.Args) error {

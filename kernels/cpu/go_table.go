@@ -44,7 +44,7 @@ func goTable() *kernels.Table {
 	add(kernels.Fill, bodies{f32: fill[float32], f64: fill[float64], i64: fill[int64], loads: true})
 	add(kernels.Copy, bodies{f32: copyTo[float32](), f64: copyTo[float64](), i64: copyTo[int64](), loads: true})
 	for id := kernels.Add; id <= kernels.Where; id++ {
-		add(id, bodies{f32: elementwise[float32](id), f64: elementwise[float64](id), i64: elementwise[int64](id), loads: true})
+		add(id, elementwiseBodies(id))
 	}
 	for _, id := range []kernels.ID{kernels.Sum, kernels.Prod, kernels.Max, kernels.Min, kernels.Any, kernels.All,
 		kernels.Var, kernels.LogSumExp, kernels.Norm} {

@@ -181,7 +181,7 @@ func (w *walk) dense(k int, size int64) bool { return w.step(k) == size }
 
 // sliceOf reports whether the runs of operand k are slices of T as they lie.
 func sliceOf[T element](w *walk, k int) bool {
-	return w.dtypes[k] == typeOf[T]() && w.dense(k, sizeOf[T]())
+	return storedAs[T](w.dtypes[k]) && w.dense(k, sizeOf[T]())
 }
 
 // direct reports whether those of all operands are.
