@@ -28,8 +28,7 @@ FN void word_product(vw x, uint32_t m, vw *hi, vw *lo) {
 // philox makes the words of blocks counter to counter + VL: lane l of w[k] is word k
 // of block l.
 FN void philox(uint64_t seed, uint64_t counter, vw w[4]) {
-	vw lane;
-	UNROLLED for (int i = 0; i < VL; i++) lane[i] = i;
+	vw lane = (vw)lane_numbers();
 	vw c0 = lane + (uint32_t)counter, c2 = {0}, c3 = {0};
 	vw c1 = (uint32_t)(counter >> 32) - (vw)(c0 < lane); // the comparison is -1 where lanes carry
 	uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);

@@ -7,9 +7,9 @@ enum { SUM_BLOCK = 16 * VL }; // elements added in float, 16 to a lane
 
 // rotated returns x with its lanes moved down by by, round the end.
 FN vf rotated(vf x, const int by) {
-	vi lanes;
-	UNROLLED for (int i = 0; i < VL; i++) lanes[i] = (i + by) % VL;
-	return __builtin_shuffle(x, lanes);
+#define MOVED(i) ((i + by) % VL)
+	return __builtin_shuffle(x, EACH_LANE(MOVED));
+#undef MOVED
 }
 
 // sum_of_lanes returns the sum of the lanes of x in all lanes.

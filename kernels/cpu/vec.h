@@ -64,12 +64,25 @@ FN void store_up_to(float *p, vf x, int64_t n) {
 	else store_first(p, x, n);
 }
 
-// first_mask has all bits set in the first n lanes and none in the others.
-FN vi first_mask(int64_t n) {
-	vi lane;
-	UNROLLED for (int i = 0; i < VL; i++) lane[i] = i;
-	return lane < (vi){0} + (int32_t)n;
+// EACH_LANE is a vector of f(0), f(1) and so on. Written out, since gcc makes no
+// constant of a loop that sets one lane after the other.
+#if VB == 64
+#define EACH_LANE(f) (vi){f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)}
+#elif VB == 32
+#define EACH_LANE(f) (vi){f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)}
+#else
+#define EACH_LANE(f) (vi){f(0), f(1), f(2), f(3)}
+#endif
+
+// lane_numbers has the number of each lane.
+FN vi lane_numbers(void) {
+#define ITSELF(i) i
+	return EACH_LANE(ITSELF);
+#undef ITSELF
 }
+
+// first_mask has all bits set in the first n lanes and none in the others.
+FN vi first_mask(int64_t n) { return lane_numbers() < (vi){0} + (int32_t)n; }
 
 // choose takes lanes of yes where those of mask have all bits set, and of no
 // where they have none.
