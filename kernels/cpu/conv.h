@@ -6,26 +6,8 @@
 // columns are those of all images in one sequence, so that small planes fill
 // tiles too; a tile that crosses a plane or a row is stored by way of a copy.
 
-// run is a stretch of columns whose pixels lie in one row of the grid.
-struct run { int64_t at, n, image, i, j; };
-
 // spot is a stretch of columns that the result has side by side, dst_step apart.
 struct spot { int64_t at, n, offset; };
-
-static int64_t below(int64_t a, int64_t b) { return a < b ? a : b; }
-
-// runs_of cuts the columns from j to j+n into runs.
-static int64_t runs_of(struct run *r, const struct conv *v, int64_t j, int64_t n) {
-	int64_t plane = v->gh * v->gw, image = j / plane, i = j % plane / v->gw, count = 0;
-	j %= v->gw;
-	for (int64_t at = 0; at < n;) {
-		int64_t len = below(v->gw - j, n - at);
-		r[count++] = (struct run){at, len, image, i, j};
-		at += len, j = 0;
-		if (++i == v->gh) i = 0, image++;
-	}
-	return count;
-}
 
 static int64_t spots_of(struct spot *s, const struct conv *v, const struct run *r, int64_t runs) {
 	int64_t count = 0;
@@ -36,75 +18,6 @@ static int64_t spots_of(struct spot *s, const struct conv *v, const struct run *
 		else s[count++] = (struct spot){r->at, r->n, offset};
 	}
 	return count;
-}
-
-// load_between loads the lanes lo to hi; the others are 0 and not touched.
-FN vf load_between(const float *p, int64_t lo, int64_t hi) {
-	if (lo <= 0 && hi >= VL) return load(p);
-	if (lo < 0) lo = 0;
-	if (hi > VL) hi = VL;
-	if (lo >= hi) return (vf){0};
-#if VB == 64
-	return (vf)_mm512_maskz_loadu_ps(first(hi) & ~first(lo), p);
-#else
-	vf x = {0};
-	for (int64_t i = lo; i < hi; i++) x[i] = p[i];
-	return x;
-#endif
-}
-
-#if VB == 64
-#define EVENS (vi){0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30}
-#elif VB == 32
-#define EVENS (vi){0, 2, 4, 6, 8, 10, 12, 14}
-#else
-#define EVENS (vi){0, 2, 4, 6}
-#endif
-
-// copy_line copies to n floats those of a line of w floats from index from on,
-// step apart; what lies outside of the line is 0.
-FN void copy_line(float *to, const float *line, int64_t from, int64_t step, int64_t w, int64_t n) {
-	if (step <= 2) {
-		for (int64_t q = 0; q < n; q += VL, from += VL * step) {
-			vf x = load_between(line + from, -from, w - from);
-			if (step == 2) {
-				vf y = load_between(line + from + VL, -from - VL, w - from - VL);
-				x = __builtin_shuffle(x, y, EVENS);
-			}
-			if (n - q >= VL) store(to + q, x);
-			else store_first(to + q, x, n - q);
-		}
-		return;
-	}
-	for (int64_t q = 0; q < n; q++, from += step) to[q] = from >= 0 && from < w ? line[from] : 0;
-}
-
-// patch_row makes the row of B of a channel and a tap, or the columns in runs of it.
-FN void patch_row(float *to, const struct conv *v, const float *channel, int64_t dh, int64_t dw, const struct run *r, int64_t runs) {
-	for (int64_t q = 0; q < runs; q++, r++) {
-		int64_t row = r->i * v->sh + dh;
-		if (row < 0 || row >= v->h) copy_line(to + r->at, channel, 0, 1, 0, r->n);
-		else copy_line(to + r->at, channel + r->image * v->src_image + row * v->src_row, r->j * v->sw + dw, v->sw, v->w, r->n);
-	}
-}
-
-// patches makes k rows of B from row p on, ld apart.
-BODY void patches(float *to, int64_t ld, const struct conv *v, int64_t p, int64_t k, const struct run *r, int64_t runs) {
-	if (k == 0) return;
-	int64_t taps = v->nkh * v->nkw, y = p % taps / v->nkw, x = p % v->nkw;
-	const float *channel = v->src + p / taps * v->src_channel;
-	for (; k > 0; k--, to += ld) {
-		if (taps == 1) { // rows are pages apart, where no hardware follows
-			const float *ahead = channel + r->image * v->src_image + r->i * v->sh * v->src_row + r->j * v->sw + 4 * v->src_channel;
-			__builtin_prefetch(ahead);
-			__builtin_prefetch(ahead + 16);
-		}
-		patch_row(to, v, channel, v->dh0 + y * v->ddh, v->dw0 + x * v->ddw, r, runs);
-		if (++x < v->nkw) continue;
-		x = 0;
-		if (++y < v->nkh) continue;
-		y = 0, channel += v->src_channel;
-	}
 }
 
 // move_spots copies rows of C between the result and a dense copy of NR columns.
@@ -149,8 +62,7 @@ BODY void conv_block(const struct conv *v, int64_t j0, int64_t j1, float *memory
 			for (int64_t j = j0; j < j1; j += NR) {
 				t.n = below(j1 - j, NR);
 				int64_t width = (t.n + VL - 1) / VL * VL, n = runs_of(runs, v, j, t.n);
-				if (t.n < width) memset(s->panel, 0, 4 * k * width);
-				patches(s->panel, width, v, p, k, runs, n);
+				patches(s->panel, width, v, p, k, runs, n, t.n);
 				t.ldb = width;
 				n = spots_of(spots, v, runs, n);
 				int direct = n == 1 && v->dst_step == 1;
@@ -188,7 +100,7 @@ BODY void conv_weight(const struct conv *v, int64_t i0, int64_t i1, float *sums,
 		for (int64_t image = 0; image < v->images; image++)
 			for (int64_t p = 0; p < plane; p += kc, t.add = 1) {
 				int64_t k = t.k = below(plane - p, kc);
-				patches(s->a, PITCH, v, ic, m, runs, runs_of(runs, v, image * plane + p, k));
+				patches(s->a, PITCH, v, ic, m, runs, runs_of(runs, v, image * plane + p, k), k);
 				for (int64_t j = 0; j < outputs; j += NR) {
 					t.n = below(outputs - j, NR);
 					int64_t width = t.ldb = (t.n + VL - 1) / VL * VL;

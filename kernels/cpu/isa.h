@@ -24,6 +24,7 @@
 #include "gemm.h"
 #include "attention.h"
 #include "attention_grad.h"
+#include "conv_pack.h"
 #include "conv.h"
 #include "conv_depthwise.h"
 

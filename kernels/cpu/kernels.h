@@ -5,7 +5,7 @@
 //	  vec.h      the vector vocabulary that they are written in
 //	  vmath_*.h  functions of vectors, division.h those of whole quotients, activation.h those of neural networks
 //	  half.h elementwise.h compare.h random.h reduce.h loss.h fold.h softmax.h norm.h optim.h gemm_tile.h gemm.h
-//	  attention.h attention_grad.h conv.h conv_depthwise.h
+//	  attention.h attention_grad.h conv_pack.h conv.h conv_depthwise.h
 //	dispatch.c which instance this processor can run
 //	entry.c    the calls from Go: cut the work into pieces; entry_*.c families of ops
 //	pool.c     the threads that the pieces are shared out over
