@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +39,10 @@ func TestBadMoves(t *testing.T) {
 		{"odd pads", func(x, _ T) T { return x.Pad([]int{1}, 0) }, tensor.ErrShape, "1 pads"},
 		{"pads for more dims", func(x, _ T) T { return x.PadWith(tensor.ReflectPad, make([]int, 6)) }, tensor.ErrShape, "at most 2 dims"},
 		{"pads that cut too much", func(x, _ T) T { return x.Pad([]int{-2, -2}, 0) }, tensor.ErrShape, "leave dim 1 of size 3 nothing"},
+		{"pads that overflow", func(x, _ T) T { return x.Pad([]int{math.MaxInt, math.MaxInt}, 0) }, tensor.ErrShape, "of size 3 overflow"},
+		{"cuts that overflow", func(x, _ T) T { return x.Pad([]int{math.MinInt, math.MinInt}, 0) }, tensor.ErrShape, "leave dim 1 of size 3 nothing"},
+		{"copies that overflow", func(x, _ T) T { return x.PadWith(tensor.ReplicatePad, []int{math.MaxInt, math.MaxInt}) }, tensor.ErrShape, "of size 3 overflow"},
+		{"repeat that overflows", func(x, _ T) T { return x.Repeat(math.MaxInt, 2) }, tensor.ErrShape, "overflow"},
 		{"pad beyond the type", func(_, i T) T { return i.Pad([]int{1, 1}, 1e300) }, tensor.ErrValue, "Pad"},
 		{"reflect too far", func(x, _ T) T { return x.PadWith(tensor.ReflectPad, []int{3, 0}) }, tensor.ErrShape, "pads of 3 and 0 for dim 1 of size 3"},
 		{"wrap too far", func(x, _ T) T { return x.PadWith(tensor.CircularPad, []int{0, 4}) }, tensor.ErrShape, "pads of 0 and 4"},

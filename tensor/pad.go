@@ -37,8 +37,7 @@ func (t *Tensor) Pad(pads []int, value float64) *Tensor {
 	cut := false
 	for d := range int(x.Rank) {
 		cut = cut || p.before[d] < 0 || p.behind[d] < 0
-		if dims[d] += p.before[d] + p.behind[d]; dims[d] < 0 {
-			c.err = fmt.Errorf("%w: pads of %d and %d leave dim %d of size %d nothing", ErrShape, p.before[d], p.behind[d], d, x.Dims[d])
+		if dims[d], c.err = p.padded(d, x.Dims[d]); c.err != nil {
 			return c.finish(nil)
 		}
 	}
@@ -82,7 +81,9 @@ func (t *Tensor) PadWith(mode PadMode, pads []int) *Tensor {
 			c.err = fmt.Errorf("%w: pads of %d and %d for dim %d of size %d", ErrShape, p.before[d], p.behind[d], d, n)
 			return c.finish(nil)
 		}
-		dims[d] += p.before[d] + p.behind[d]
+		if dims[d], c.err = p.padded(d, n); c.err != nil {
+			return c.finish(nil)
+		}
 	}
 	c.result(x.DType, dims[:x.Rank])
 	if c.err == nil {
@@ -111,6 +112,20 @@ func (c *call) pads(pads []int) (p padsOf) {
 		p.before[rank-1-i/2], p.behind[rank-1-i/2] = int64(pads[i]), int64(pads[i+1])
 	}
 	return p
+}
+
+// padded returns the size of dim d, which was n.
+func (p *padsOf) padded(d int, n int64) (int64, error) {
+	before, behind := p.before[d], p.behind[d]
+	size := n + before
+	whole := size + behind
+	switch {
+	case before > 0 && size < n || behind > 0 && whole < size:
+		return 0, fmt.Errorf("%w: pads of %d and %d for dim %d of size %d overflow", ErrShape, before, behind, d, n)
+	case behind < 0 && whole > size || whole < 0:
+		return 0, fmt.Errorf("%w: pads of %d and %d leave dim %d of size %d nothing", ErrShape, before, behind, d, n)
+	}
+	return whole, nil
 }
 
 // move copies from into to, which may be parts of one tensor that do not meet.

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,6 +49,8 @@ func TestBadViews(t *testing.T) {
 		{"sizes negative", func(x T) T { return x.SplitSizes([]int{4, -1}, 1)[1] }, "part 0 has size 4"},
 		{"no sizes", func(x T) T { return first(x.SplitSizes(nil, 1)) }, "leave 3 of 3"},
 		{"chunk by nothing", func(x T) T { return first(x.Chunk(0, 1)) }, "Chunk [2, 3] at"},
+		{"chunk in too many", func(x T) T { return first(x.Slice(0, 0, 0, 1).Chunk(math.MaxInt, 0)) }, "parts of nothing"},
+		{"too many chunks of no dim", func(x T) T { return x.Chunk(math.MaxInt, 2)[1<<20-1] }, "dim 2"},
 		{"chunk dim", func(x T) T { return x.Chunk(3, 2)[2] }, "dim 2"},
 		{"diagonal of one dim", func(x T) T { return x.Diagonal(0, 1, -1) }, "Diagonal [2, 3] at"},
 		{"diagonal dim", func(x T) T { return x.Diagonal(0, 0, 2) }, "dim 2"},

@@ -42,12 +42,16 @@ func (t *Tensor) SplitSizes(sizes []int, dim int) []*Tensor {
 
 // Chunk returns n views of one size along dim, one after the other. Where n does
 // not divide the dim the last is smaller, and as in PyTorch there may be fewer:
-// 6 in 4 is three of 2. A failure is n tensors that carry it.
+// 6 in 4 is three of 2. A failure is n tensors that carry it, or maxParts where n is
+// more, which is one for a dim of size 0, of which there would be n.
 func (t *Tensor) Chunk(n, dim int) []*Tensor {
 	if n < 1 {
 		return noParts(chunkDef, t, fmt.Errorf("%w: %d parts, at least 1", ErrShape, n), 1)
 	}
 	d, total, err := t.along(dim)
+	if err == nil && total == 0 && n > maxParts {
+		err = fmt.Errorf("%w: %d parts of nothing, at most %d", ErrShape, n, maxParts)
+	}
 	if err != nil {
 		return noParts(chunkDef, t, err, n)
 	}
@@ -90,8 +94,12 @@ func (t *Tensor) parts(def *opDef, d int, sizes []int) []*Tensor {
 	return parts
 }
 
+// maxParts bounds the parts of nothing: a number of them that is a mistake must not
+// end in a list that the program has no memory for.
+const maxParts = 1 << 20
+
 // noParts is n times, and at least once, the tensor that carries err: who takes
 // the parts by index finds it there.
 func noParts(def *opDef, t *Tensor, err error, n int) []*Tensor {
-	return slices.Repeat([]*Tensor{refused(def.name, err, t)}, max(n, 1))
+	return slices.Repeat([]*Tensor{refused(def.name, err, t)}, min(max(n, 1), maxParts))
 }
