@@ -44,8 +44,8 @@ type NLLOptions struct {
 // [N,C,...] and the target: int64 classes with the dims of t but for C, or
 // probabilities, with t's dims and dtype. As in PyTorch the mean over classes is
 // weighted: the sum of the losses over that of their classes' weights, NaN where
-// nothing counts; that over probabilities divides by the number of elements. A
-// class out of range is as for [Tensor.CrossEntropy]. The loss of each element,
+// nothing counts; that over probabilities divides by the number of elements. Means
+// of half types are made in float32, where PyTorch's CPU adds up halves. A class out of range is as for [Tensor.CrossEntropy]. The loss of each element,
 // with NoReduction, has the dims of t but for C.
 func (t *Tensor) CrossEntropyWith(target *Tensor, o CrossEntropyOptions) *Tensor {
 	const op = "CrossEntropyWith"
@@ -126,9 +126,15 @@ func hard(op string, t, classes *Tensor, logits bool, o CrossEntropyOptions) *Te
 		return refused(op, fmt.Errorf("%w: classes %v, want %v", ErrShape, classes.Shape(), Shape(rest)), t, classes)
 	}
 	if logits {
-		p := m.LogSoftmax(1)
-		m.Release()
-		m = p
+		m = replaced(m, m.LogSoftmax(1))
+	}
+	dt := m.view.DType
+	if dt.IsHalf() && o.Reduction == MeanReduction { // neither sum of the mean need be in the type's range
+		m = replaced(m, m.To(Float32))
+		if o.Weight != nil {
+			o.Weight = o.Weight.To(Float32)
+			defer o.Weight.Release()
+		}
 	}
 	flat := classes.Reshape(Shape(rest).Len())
 	defer flat.Release()
@@ -149,6 +155,9 @@ func hard(op string, t, classes *Tensor, logits bool, o CrossEntropyOptions) *Te
 	mean := total.Div(by)
 	total.Release()
 	by.Release()
+	if dt.IsHalf() {
+		mean = replaced(mean, mean.To(dt))
+	}
 	return mean
 }
 
@@ -234,5 +243,5 @@ func soft(t, target *Tensor, o CrossEntropyOptions) *Tensor {
 	case SumReduction:
 		return keep(losses.Sum()).Neg()
 	}
-	return keep(losses.Sum()).MulScalar(-1 / float64(losses.Len()))
+	return keep(losses.Mean()).Neg()
 }

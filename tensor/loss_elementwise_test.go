@@ -200,6 +200,24 @@ func TestHalfLossIsSummedWide(t *testing.T) {
 	})
 }
 
+// TestHalfCrossEntropyIsSummedWide: more rows than a float16 counts, and weights
+// whose sum is beyond it.
+func TestHalfCrossEntropyIsSummedWide(t *testing.T) {
+	d := newCPU(t)
+	for rows, w := range map[int]float64{70_000: 1, 700: 200} {
+		x := tensor.Zeros(d, tensor.Float16, rows, 2).RequireGrad()
+		classes := tensor.Zeros(d, tensor.Int64, rows)
+		mean := x.CrossEntropyWith(classes, tensor.CrossEntropyOptions{Weight: tensor.Full(d, tensor.Float16, w, 2)})
+		require.NoError(t, mean.Backward())
+		got, err := mean.Item()
+		require.NoError(t, err)
+		require.InDelta(t, math.Ln2, got, 0x1p-11)
+		g, err := x.Grad().Select(0, rows-1).Select(0, 1).Item()
+		require.NoError(t, err)
+		require.InEpsilon(t, 0.5/float64(rows), g, 0x1p-6)
+	}
+}
+
 // TestLossesAtTheirEdges has PyTorch 2.15's values and gradients of infinities,
 // NaN, zeros and knees.
 func TestLossesAtTheirEdges(t *testing.T) { onDevices(t, checkLossEdges) }

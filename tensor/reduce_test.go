@@ -27,6 +27,17 @@ func same(t *testing.T, want []float64, got *tensor.Tensor, what string) {
 	}
 }
 
+// TestHalfDeviationIsWide: the variance is beyond float16's range.
+func TestHalfDeviationIsWide(t *testing.T) {
+	onDevices(t, func(t *testing.T, d *tensor.Device) {
+		x := tensor.FromSlice(d, []float64{-1000, 1000}).To(tensor.Float16).RequireGrad()
+		y := x.Std(0)
+		require.NoError(t, y.Backward())
+		same(t, []float64{1000}, y.To(tensor.Float64), "deviation")
+		same(t, []float64{-0.5, 0.5}, x.Grad().To(tensor.Float64), "gradient")
+	})
+}
+
 // TestReductionsAtEdges has what PyTorch makes of no elements, of one, and of
 // infinities.
 func TestReductionsAtEdges(t *testing.T) { onDevices(t, checkReductionsAtEdges) }

@@ -22,7 +22,8 @@ func (t *Tensor) VarKeep(correction float64, dims ...int) *Tensor {
 	return variance(varDef, t, correction, true, dims)
 }
 
-// Std is the square root of [Tensor.Var]. Its gradient is 0 where it is 0.
+// Std is the square root of [Tensor.Var], which for half types is that of a float32.
+// Its gradient is 0 where it is 0.
 func (t *Tensor) Std(correction float64, dims ...int) *Tensor {
 	return variance(stdDef, t, correction, false, dims)
 }
@@ -42,14 +43,10 @@ func variance(def *opDef, t *Tensor, correction float64, keep bool, dims []int) 
 		return c.finish(nil)
 	}
 	defer mean.Release()
-	a := kernels.NewArgs()
-	a.Out, a.In = append(a.Out, c.out.view, mean.view), append(a.In, c.operands[0].view)
-	a.Attr.Correction = correction
-	c.launch(kernels.Var, a, mean)
-	if def == stdDef && c.err == nil {
-		a := kernels.NewArgs()
-		a.Out, a.In = append(a.Out, c.out.view), append(a.In, c.out.view)
-		c.launch(kernels.Sqrt, a)
+	if def == stdDef && c.out.view.DType.IsHalf() {
+		c.wideDeviation(mean, correction)
+	} else {
+		c.varianceOf(c.out, mean, c.operands[0], correction)
 	}
 	return c.finishReduction(keep, &kept, func(n *node) {
 		n.attr.alpha = 1 / (float64(count) - correction)
@@ -59,6 +56,39 @@ func variance(def *opDef, t *Tensor, correction float64, keep bool, dims []int) 
 			n.save(resultSlot, c.out)
 		}
 	})
+}
+
+// varianceOf launches the variance of x, or the deviation, and the mean.
+func (c *call) varianceOf(out, mean, x *Tensor, correction float64) {
+	if c.err != nil {
+		return
+	}
+	a := kernels.NewArgs()
+	defer a.Put()
+	a.Out, a.In = append(a.Out, out.view, mean.view), append(a.In, x.view)
+	a.Attr.Correction = correction
+	c.err = c.stream.launch(kernels.Var, a, []*Tensor{out, mean}, []*Tensor{x})
+	c.launched = true
+	if c.def == stdDef && c.err == nil {
+		root := kernels.NewArgs()
+		defer root.Put()
+		root.Out, root.In = append(root.Out, out.view), append(root.In, out.view)
+		c.err = c.stream.launch(kernels.Sqrt, root, []*Tensor{out}, nil)
+	}
+}
+
+// wideDeviation is varianceOf for half types, rounded once: the variance may be
+// beyond the type where the deviation is not.
+func (c *call) wideDeviation(mean *Tensor, correction float64) {
+	s := seen{c: c}
+	defer s.release()
+	x, out := s.wide(c.operands[0], Float32), s.wideResult(Float32)
+	wideMean := s.keep(s.make(Float32, mean.view.Dims[:mean.view.Rank]))
+	c.varianceOf(out, wideMean, x, correction)
+	s.settle(out)
+	if c.err == nil {
+		c.err = c.stream.copyOf(mean, wideMean)
+	}
 }
 
 // varBackward: dx = 2 dy/(n-correction) * (x - mean), and for Std, whose
