@@ -25,11 +25,11 @@ static int64_t runs_of(struct run *r, const struct conv *v, int64_t j, int64_t n
 // lanes says which lanes of a vector to load; the others are 0 and not touched.
 #if VB == 64
 typedef __mmask16 lanes;
-FN lanes between(int64_t lo, int64_t hi) { return first(hi) & ~first(lo); }
+FN lanes lanes_between(int64_t lo, int64_t hi) { return first(hi) & ~first(lo); }
 FN vf load_lanes(const float *p, lanes which) { return (vf)_mm512_maskz_loadu_ps(which, p); }
 #else
 typedef vi lanes;
-FN lanes between(int64_t lo, int64_t hi) { return first_mask(hi) & ~first_mask(lo); }
+FN lanes lanes_between(int64_t lo, int64_t hi) { return first_mask(hi) & ~first_mask(lo); }
 FN vf load_lanes(const float *p, lanes which) {
 #if VB == 32
 	return (vf)_mm256_maskload_ps(p, (__m256i)which);
@@ -49,7 +49,7 @@ static int64_t up_to_vector(int64_t n) { return n < 0 ? 0 : below(n, VL); }
 FN vf load_between(const float *p, int64_t lo, int64_t hi) {
 	if (lo <= 0 && hi >= VL) return load(p);
 	lo = up_to_vector(lo), hi = up_to_vector(hi);
-	return lo < hi ? load_lanes(p, between(lo, hi)) : (vf){0};
+	return lo < hi ? load_lanes(p, lanes_between(lo, hi)) : (vf){0};
 }
 
 #if VB == 64
@@ -106,8 +106,8 @@ FN int add_stretches(struct stretches *s, const struct conv *v, int64_t tap, con
 			for (; vector < lo / VL; vector++) end[vector] = s->count;
 			struct stretch *p = &s->of[s->count++];
 			p->offset = offset + first * step;
-			p->low = between(up_to_vector(low), up_to_vector(high));
-			if (step == 2) p->high = between(up_to_vector(low - VL), up_to_vector(high - VL));
+			p->low = lanes_between(up_to_vector(low), up_to_vector(high));
+			if (step == 2) p->high = lanes_between(up_to_vector(low - VL), up_to_vector(high - VL));
 			lo = stop;
 		}
 	}
