@@ -20,11 +20,14 @@ var checkpointDef = &opDef{name: "Checkpoint"} // which stands for the ops of a 
 //
 // f borrows its inputs and returns a handle that passes to Checkpoint. Whatever
 // else it makes is released after each call: its inputs are in a scope that ends
-// then, inside the inputs' own. Gradients reach parameters that f finds in its
-// closure as well; a tensor with history is better an input, since what f makes
-// of such tensors alone is recorded at once. What f reads must not change before
-// backward: for inputs, and for leaves that it meets together with them, that
-// is [ErrInPlace].
+// then, inside the inputs' own. A view that f does not release holds the bytes
+// that it looks at longer: those of an input, and of what is returned as a view,
+// until the garbage collector finds it or the scope around ends.
+//
+// Gradients reach parameters that f finds in its closure as well; a tensor with
+// history is better an input, since what f makes of such tensors alone is
+// recorded at once. What f reads must not change before backward: for inputs, and
+// for leaves that it meets together with them, that is [ErrInPlace].
 //
 // In the first call f's inputs take no gradient: OnGrad and KeepGrad refuse what
 // f makes of them. A failure of f is the result's error, or in a backward that of
@@ -197,7 +200,7 @@ func (c *checkpoint) first(inputs []*Tensor) (shape kernels.View, err error) {
 		v.region, v.noGrad = around, constant && !recorded
 	}
 	c.result.env = v.with(v.scope.shared())
-	if !recorded || v.noGrad {
+	if !recorded || v.noGrad || !out.view.DType.IsFloat() {
 		c.result.node = history
 		return out.view, nil
 	}

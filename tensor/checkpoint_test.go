@@ -308,3 +308,17 @@ func TestCheckpointsOnStreams(t *testing.T) {
 	require.NoError(t, w.ZeroGrad())
 	require.Equal(t, base, live(d))
 }
+
+func TestCheckpointOfACondition(t *testing.T) { onDevices(t, checkCheckpointOfACondition) }
+
+// checkCheckpointOfACondition: only floats have a gradient to take.
+func checkCheckpointOfACondition(t *testing.T, d *tensor.Device) {
+	x := tensor.Ones(d, tensor.Float32, 3).RequireGrad()
+	is := tensor.Checkpoint(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].Lt(in[0]) }, x)
+	require.NoError(t, is.Err())
+	require.False(t, is.RequiresGrad())
+	require.ErrorIs(t, is.BackwardWith(is), tensor.ErrNoHistory)
+	require.NoError(t, is.Release())
+	require.NoError(t, x.Release())
+	require.Zero(t, live(d))
+}

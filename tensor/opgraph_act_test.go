@@ -152,7 +152,7 @@ func (g *graphDraw) drawAct() (a graphAct, ok bool) {
 	any := func(fits func(e *graphEntry) bool) bool {
 		e, ok := g.some(fits)
 		if g.pick(12) == 0 {
-			e, ok = g.pool[g.pick(len(g.pool))], true
+			e, ok = g.whatever(), true
 		}
 		if ok {
 			a.t = e.v
@@ -173,11 +173,11 @@ func (g *graphDraw) drawAct() (a graphAct, ok bool) {
 		a.name = oneOf(g, "KeepGrad", "KeepGrad", "ZeroGrad")
 		return a, any(graded)
 	case 9:
-		a.name, a.retain = "Backward", g.pick(3) > 0
+		a.name, a.retain = "Backward", g.pick(2) > 0
 		if !any(graded) {
 			return a, false
 		}
-		if g.walked != noValue && g.pick(3) == 0 {
+		if g.walked != noValue && g.pick(2) == 0 {
 			a.t = g.walked
 		}
 		g.walked = a.t
@@ -240,17 +240,13 @@ func (g *graphDraw) drawChange() (a graphAct, ok bool) {
 // elements have changed.
 func (g *graphDraw) refresh() (changed []value) {
 	for _, e := range g.pool {
-		t := g.m.tensors[e.v]
-		x, err := elementsOf(t)
-		if e.gone = err != nil; e.gone {
+		if e.hidden {
 			continue
 		}
-		if !slices.Equal(x, e.numbers) {
+		was := e.numbers
+		if g.look(e); !e.gone && !slices.Equal(was, e.numbers) {
 			changed = append(changed, e.v)
-			e.numbers = x
-			e.lo, e.hi = span(x)
 		}
-		e.grad = t.RequiresGrad()
 	}
 	return changed
 }

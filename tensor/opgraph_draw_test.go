@@ -26,6 +26,8 @@ type graphDraw struct {
 	// calm is set where nothing but calls and leaves is drawn, all of which do
 	// what they are for.
 	calm bool
+	// inBlock is set while the calls of a block are drawn.
+	inBlock bool
 	// often is a handle that is met more often than others.
 	often string
 	// walked is what the last Backward of the program went back from.
@@ -43,6 +45,7 @@ type graphEntry struct {
 	lo, hi  float64   // their range; 0 where there are none
 	grad    bool      // a backward can begin here
 	exact   bool      // no rounding went into it, beyond what every device does alike
+	hidden  bool      // it is made in a block, and known to nobody else
 	gone    bool      // it cannot be used, and carries an error or is released
 }
 
@@ -128,15 +131,32 @@ func (g *graphDraw) add(st graphStep, made []*tensor.Tensor) []*graphEntry {
 	for i, t := range made {
 		v := st.first + value(i)
 		g.m.tensors[v] = t
-		e := &graphEntry{v: v, shape: t.Shape(), dt: t.DType(), grad: t.RequiresGrad(), exact: exact}
-		var err error
-		e.numbers, err = elementsOf(t)
-		e.lo, e.hi = span(e.numbers)
-		e.gone = err != nil
+		e := &graphEntry{v: v, shape: t.Shape(), dt: t.DType(), exact: exact}
+		g.look(e)
 		entries = append(entries, e)
 	}
 	g.pool = append(g.pool, entries...)
 	return entries
+}
+
+// look finds out what a tensor holds now.
+func (g *graphDraw) look(e *graphEntry) {
+	t := g.m.tensors[e.v]
+	x, err := elementsOf(t)
+	if e.gone = err != nil; !e.gone {
+		e.numbers, e.grad = x, t.RequiresGrad()
+		e.lo, e.hi = span(x)
+	}
+}
+
+// whatever is some tensor, of those that cannot be used too.
+func (g *graphDraw) whatever() *graphEntry {
+	for len(g.bytes) > 0 {
+		if e := g.pool[g.pick(len(g.pool))]; !e.hidden {
+			return e
+		}
+	}
+	return g.pool[0]
 }
 
 // rangeOf returns the least and the greatest element, and whether all are of a
@@ -164,7 +184,10 @@ func (g *graphDraw) step() bool {
 		g.bytes = nil
 		return false
 	}
-	if !g.calm && g.pick(4) == 0 {
+	if !g.inBlock && g.pick(20) == 0 {
+		return g.drawBlock()
+	}
+	if !g.calm && !g.inBlock && g.pick(4) == 0 {
 		a, ok := g.drawAct()
 		if ok {
 			g.do(a)
@@ -187,7 +210,7 @@ func (g *graphDraw) step() bool {
 	if op.name == "To" && unit(g.entry(args[0].(value)).dt) < unit(args[1].(tensor.DType)) {
 		c.rounds = true
 	}
-	spoilt := !g.calm && g.pick(12) == 0 && g.spoil(c)
+	spoilt := !g.calm && !g.inBlock && g.pick(12) == 0 && g.spoil(c)
 	made := c.run(g.m)
 	ok = len(made) > 0
 	size := 0
@@ -195,7 +218,7 @@ func (g *graphDraw) step() bool {
 		if err := t.Err(); err != nil {
 			g.dropped[op.name+": "+err.(*tensor.Error).Err.Error()]++
 			// An index out of range is for the CPU alone to see at once.
-			ok = ok && (spoilt || !g.calm && g.pick(2) == 0) && !errors.Is(err, kernels.ErrIndex)
+			ok = ok && (spoilt || !g.calm && !g.inBlock && g.pick(2) == 0) && !errors.Is(err, kernels.ErrIndex)
 			continue
 		}
 		_, _, fits := rangeOf(t)
@@ -215,6 +238,9 @@ func (g *graphDraw) step() bool {
 // handle draws one; none more often than not.
 func (g *graphDraw) handle() handle {
 	how := oneOf(g, "", "", "", "", "", "", "", "", "", "", "", "NoGrad", "On(second)", "On(third)", "In", g.often, g.often, g.often)
+	if g.inBlock && how == "In" { // whose results would outlive each call
+		how = ""
+	}
 	return handle{how, g.pick(len(g.m.scopes))}
 }
 
@@ -249,7 +275,7 @@ func (g *graphDraw) spoil(c *opCall) bool {
 		if a == noValue {
 			return false
 		}
-		c.args[i] = g.pool[g.pick(len(g.pool))].v
+		c.args[i] = g.whatever().v
 	case int:
 		c.args[i] = oneOf(g, 9, -9, -1, 0, 77)
 	case []int:
@@ -371,7 +397,7 @@ func (g *graphDraw) decorate() {
 	for range 1 + g.pick(3) {
 		var list []*graphEntry
 		for _, e := range g.pool {
-			if (e.grad && !e.gone || !g.calm && g.pick(40) == 0) && !used[e.v] && g.p.made(e.v).call != nil {
+			if (e.grad && !e.gone || !g.calm && g.pick(40) == 0) && !used[e.v] && !e.hidden && g.p.made(e.v).leaf == nil {
 				list = append(list, e)
 			}
 		}
@@ -385,7 +411,7 @@ func (g *graphDraw) decorate() {
 	}
 	if g.chance(60) {
 		for _, e := range g.pool {
-			if !used[e.v] && g.p.made(e.v).call != nil && g.pick(2) == 0 {
+			if !used[e.v] && !e.hidden && g.p.made(e.v).leaf == nil && g.pick(2) == 0 {
 				st := &g.p.steps[last[e.v]]
 				st.release = append(st.release, e.v)
 			}

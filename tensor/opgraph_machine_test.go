@@ -25,6 +25,8 @@ type machine struct {
 	// what comes out, by some last bits. That shows how much results and
 	// gradients depend on what devices may differ by.
 	noise *rand.Rand
+	// inline is set where no Checkpoint is made.
+	inline bool
 }
 
 // begin makes the machine ready for a program.
@@ -91,6 +93,8 @@ func (m *machine) step(i int, st *graphStep) {
 		m.tensors[st.first] = t
 	case st.act != nil:
 		m.o.fail(fmt.Sprintf("step %d", i), m.act(i, st.act))
+	case st.block != nil:
+		m.block(i, st)
 	default:
 		m.take(i, st, st.call.run(m))
 	}
@@ -103,7 +107,7 @@ func (m *machine) step(i int, st *graphStep) {
 // take makes what a call made the program's.
 func (m *machine) take(step int, st *graphStep, made []*tensor.Tensor) {
 	if len(made) != st.results {
-		m.errs = append(m.errs, fmt.Errorf("%d results, not %d, of %s", len(made), st.results, st.call.name))
+		m.errs = append(m.errs, fmt.Errorf("%d results, not %d, of step %d", len(made), st.results, step))
 	}
 	for i, t := range made {
 		m.o.fail(fmt.Sprintf("call of step %d", step), t.Err())

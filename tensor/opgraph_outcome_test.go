@@ -84,8 +84,17 @@ func errorClass(err error) string {
 // rounded to on the way: 0 where every device does the same.
 func (p *graphProgram) units() []float64 {
 	units := make([]float64, p.values)
-	for i := range p.steps {
-		st := &p.steps[i]
+	addUnits(p.steps, units)
+	return units
+}
+
+func addUnits(steps []graphStep, units []float64) {
+	for i := range steps {
+		st := &steps[i]
+		if st.block != nil {
+			addUnits(st.block.steps, units)
+			continue
+		}
 		behind := 0.0
 		st.operands(func(v value) {
 			if v != noValue {
@@ -102,7 +111,6 @@ func (p *graphProgram) units() []float64 {
 			units[v] = max(behind, unit(tensor.BFloat16))
 		}
 	}
-	return units
 }
 
 // exact reports whether the results are exact, from whether the operands are.

@@ -63,6 +63,7 @@ type graphStep struct {
 	leaf    *graphLeaf
 	call    *opCall
 	act     *graphAct
+	block   *graphBlock
 	first   value
 	results int
 	types   []tensor.DType // of the results
@@ -78,6 +79,8 @@ func (st *graphStep) operands(f func(v value)) {
 	case st.act != nil:
 		f(st.act.t)
 		f(st.act.u)
+	case st.block != nil:
+		st.block.reads(f)
 	}
 }
 
@@ -109,6 +112,8 @@ func (p *graphProgram) String() string {
 			fmt.Fprintf(&s, "\tt[%d] = %s\n", st.first, st.leaf.text())
 		case st.act != nil:
 			fmt.Fprintf(&s, "\t%s\n", st.act.text())
+		case st.block != nil:
+			fmt.Fprintf(&s, "\t%s\n", st.block.text())
 		default:
 			fmt.Fprintf(&s, "\t%s\n", st.call.text(st.first, st.results))
 		}

@@ -56,7 +56,7 @@ func TestOpGraphsReachEverything(t *testing.T) {
 	for _, name := range []string{
 		"AddInPlace", "SubInPlace", "MulInPlace", "CopyInPlace", "Fill", "RandUniform", "OnGrad looks", "OnGrad scales", "OnGrad detaches",
 		"OnGrad clones", "OnGrad fails", "OnGrad removed", "AfterGrad looks", "AfterGrad zeroes", "AfterGrad fails", "KeepGrad", "ZeroGrad",
-		"Backward", "Release", "open", "close", "Keep",
+		"Backward", "Release", "open", "close", "Keep", "Checkpoint",
 	} {
 		if n.acts[name] < 3 {
 			t.Errorf("%s is done %d times", name, n.acts[name])
@@ -83,6 +83,8 @@ func (n *graphReach) count(p *graphProgram, o graphOutcome) {
 				name += " " + st.act.how
 			}
 			n.acts[name]++
+		case st.block != nil:
+			n.acts["Checkpoint"]++
 		case st.call != nil:
 			for _, h := range st.call.handles {
 				n.handles[h.how]++
@@ -119,4 +121,23 @@ func (p *graphProgram) behindRoots() map[int]bool {
 		}
 	}
 	return needed
+}
+
+// calls counts those of p by name.
+func (p *graphProgram) calls() map[string]int {
+	n := map[string]int{}
+	count := func(steps []graphStep) {
+		for i := range steps {
+			if c := steps[i].call; c != nil {
+				n[c.name]++
+			}
+		}
+	}
+	count(p.steps)
+	for i := range p.steps {
+		if b := p.steps[i].block; b != nil {
+			count(b.steps)
+		}
+	}
+	return n
 }
