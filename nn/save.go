@@ -6,22 +6,33 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"tarn/tensor"
 	"tarn/tensor/npy"
 )
 
-// ErrState means that an archive does not hold the state of a module.
+// ErrState means that what was saved does not fit what is to be loaded.
 var ErrState = errors.New("nn: state does not fit")
 
-// Save writes m's [State] to w as a NumPy archive, .npz, each tensor under its name.
-// It waits for the work that the state depends on. NumPy has no bfloat16, which is
-// [tensor.ErrDType].
-func Save(w io.Writer, m Module) error {
-	state := State(m)
-	arrays := make([]npy.Named, len(state))
-	for i, p := range state {
-		arrays[i] = npy.Named{Name: p.Name, Tensor: p.Tensor}
+// Save writes m's [State], and that of optimisers, to w as a NumPy archive, .npz:
+// each tensor under its name, an optimiser's behind "optimizer0.", "optimizer1."
+// and so on. It waits for the work that the state depends on. NumPy has no
+// bfloat16, which is [tensor.ErrDType].
+func Save(w io.Writer, m Module, optimizers ...Stateful) error {
+	var arrays []npy.Named
+	for _, p := range State(m) {
+		arrays = append(arrays, npy.Named{Name: p.Name, Tensor: p.Tensor})
+	}
+	for i, o := range optimizers {
+		state, err := o.State()
+		if err != nil {
+			return fmt.Errorf("nn: save: %w", err)
+		}
+		for _, p := range state {
+			arrays = append(arrays, npy.Named{Name: prefix(i) + p.Name, Tensor: p.Tensor})
+		}
 	}
 	if err := npy.WriteZip(w, npy.Stored, arrays...); err != nil {
 		return fmt.Errorf("nn: save: %w", err)
@@ -29,9 +40,13 @@ func Save(w io.Writer, m Module) error {
 	return nil
 }
 
+const optimizerPrefix = "optimizer"
+
+func prefix(i int) string { return fmt.Sprintf("%s%d.", optimizerPrefix, i) }
+
 // SaveFile is [Save] to the file at path. What is there is replaced once the new
 // file is whole: an error leaves it as it is.
-func SaveFile(path string, m Module) (err error) {
+func SaveFile(path string, m Module, optimizers ...Stateful) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("nn: save: %w", err)
@@ -41,55 +56,81 @@ func SaveFile(path string, m Module) (err error) {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	if err := errors.Join(Save(f, m), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(Save(f, m, optimizers...), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
 }
 
-// Load overwrites m's [State] with the arrays of the same names in a NumPy archive
-// of size bytes, as [Save] writes it. There must be one for each, of its shape and
-// dtype, and no other, else it is [ErrState] and nothing is overwritten.
-func Load(r io.ReaderAt, size int64, m Module) error {
+// Load overwrites m's [State], and that of optimisers, with the arrays of the same
+// names in a NumPy archive of size bytes, as [Save] writes it. There must be one for
+// each tensor of m, of its shape and dtype, and no other, else it is [ErrState] and
+// m is as before. Optimisers are told apart by their order; what the archive has of
+// more of them is passed over, and one of which it has nothing begins anew.
+func Load(r io.ReaderAt, size int64, m Module, optimizers ...Stateful) error {
 	arrays, err := npy.ReadZip(r, size, tensor.CPU())
 	if err != nil {
 		return fmt.Errorf("nn: load: %w", err)
 	}
-	rest := map[string]*tensor.Tensor{}
+	given := map[string]*tensor.Tensor{}
+	states := make([][]Parameter, len(optimizers))
 	for _, a := range arrays {
-		rest[a.Name] = a.Tensor
 		defer a.Tensor.Release()
+		i, name, ok := ofOptimizer(a.Name)
+		switch {
+		case !ok:
+			given[a.Name] = a.Tensor
+		case i < len(optimizers):
+			states[i] = append(states[i], Parameter{name, a.Tensor})
+		}
 	}
 	state := State(m)
-	found := make([]*tensor.Tensor, len(state))
+	from := make([]*tensor.Tensor, len(state))
 	for i, p := range state {
-		from := rest[p.Name]
-		switch {
-		case p.Err() != nil:
-			return fmt.Errorf("nn: load %s: %w", p.Name, p.Err())
-		case from == nil:
+		if from[i] = given[p.Name]; from[i] == nil {
 			return fmt.Errorf("%w: the archive has no %s", ErrState, p.Name)
-		case !from.Shape().Equal(p.Shape()) || from.DType() != p.DType():
-			return fmt.Errorf("%w: %s is %v %v, in the archive %v %v", ErrState, p.Name, p.DType(), p.Shape(), from.DType(), from.Shape())
 		}
-		found[i] = from
-		delete(rest, p.Name)
+		delete(given, p.Name)
+		if err := fits(p.Name, p.Tensor, from[i]); err != nil {
+			return fmt.Errorf("nn: load: %w", err)
+		}
 	}
-	for _, a := range arrays {
-		if rest[a.Name] != nil {
-			return fmt.Errorf("%w: the archive has %s, the module has not", ErrState, a.Name)
+	if err := noneLeft(given); err != nil {
+		return fmt.Errorf("nn: load: %w", err)
+	}
+	for i, o := range optimizers {
+		if err := o.SetState(states[i]); err != nil {
+			return fmt.Errorf("nn: load: optimizer %d: %w", i, err)
 		}
 	}
 	for i, p := range state {
-		if err := overwrite(p.Tensor, found[i]); err != nil {
+		if err := overwrite(p.Tensor, from[i]); err != nil {
 			return fmt.Errorf("nn: load %s: %w", p.Name, err)
 		}
 	}
 	return nil
 }
 
+// ofOptimizer takes the name of an array of an optimiser's state apart.
+func ofOptimizer(array string) (i int, name string, ok bool) {
+	rest, ok := strings.CutPrefix(array, optimizerPrefix)
+	if !ok {
+		return 0, "", false
+	}
+	number, name, ok := strings.Cut(rest, ".")
+	i, err := strconv.Atoi(number)
+	return i, name, ok && err == nil && i >= 0
+}
+
+// overwrite gives a tensor, on whatever device, the elements of one on the CPU.
+func overwrite(t, u *tensor.Tensor) (err error) {
+	there := u.ToDevice(t.Device())
+	defer func() { err = errors.Join(err, there.Release()) }()
+	return t.NoGrad().CopyInPlace(there)
+}
+
 // LoadFile is [Load] of the file at path.
-func LoadFile(path string, m Module) error {
+func LoadFile(path string, m Module, optimizers ...Stateful) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("nn: load: %w", err)
@@ -99,15 +140,8 @@ func LoadFile(path string, m Module) error {
 	if err != nil {
 		return fmt.Errorf("nn: load: %w", err)
 	}
-	if err := Load(f, info.Size(), m); err != nil {
+	if err := Load(f, info.Size(), m, optimizers...); err != nil {
 		return fmt.Errorf("%w (%s)", err, path)
 	}
 	return nil
-}
-
-// overwrite gives a tensor, on whatever device, the elements of one on the CPU.
-func overwrite(t, u *tensor.Tensor) (err error) {
-	there := u.ToDevice(t.Device())
-	defer func() { err = errors.Join(err, there.Release()) }()
-	return t.NoGrad().CopyInPlace(there)
 }

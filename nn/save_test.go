@@ -68,9 +68,9 @@ func TestLoadRefuses(t *testing.T) {
 		"missing": {func(all []npy.Named) []npy.Named { return all[:len(all)-1] }, "has no norm.running_var"},
 		"more": {func(all []npy.Named) []npy.Named {
 			return append(all, npy.Named{Name: "down.bias", Tensor: good.factor})
-		}, "has down.bias"},
-		"shape": {func(all []npy.Named) []npy.Named { all[3].Tensor = good.factor; return all }, "up.weight is float32 [3, 3], in the archive float32 [1]"},
-		"dtype": {func(all []npy.Named) []npy.Named { all[0].Tensor = good.factor.To(tensor.Float64); return all }, "in the archive float64 [1]"},
+		}, "there is a down.bias for nothing here"},
+		"shape": {func(all []npy.Named) []npy.Named { all[3].Tensor = good.factor; return all }, "up.weight is float32 [1], not float32 [3, 3]"},
+		"dtype": {func(all []npy.Named) []npy.Named { all[0].Tensor = good.factor.To(tensor.Float64); return all }, "factor is float64 [1], not float32 [1]"},
 	} {
 		r := archive(c.change)
 		err := nn.Load(r, r.Size(), m)
