@@ -14,13 +14,16 @@ var ErrHyperparameter = errors.New("nn: bad hyperparameter")
 // not called, or the loss does not depend on the parameters.
 var ErrNoGradients = errors.New("nn: no parameter has a gradient")
 
-// Optimizer updates parameters from their gradients.
+// Optimizer updates parameters from their gradients. Several of them, each over some
+// of a model's parameters, are what PyTorch calls parameter groups.
 type Optimizer interface {
 	// Step updates every parameter that has a gradient. An error has changed
 	// no parameter.
 	Step() error
 	// ZeroGrad releases the gradients.
 	ZeroGrad() error
+	// Release ends the handles on the optimiser's state; a next Step begins anew.
+	Release() error
 }
 
 // parameters is what optimisers share.

@@ -72,7 +72,7 @@ func resume(t *testing.T, d *tensor.Device, make func(params []nn.Parameter) (nn
 		state, err := o.State()
 		require.NoError(t, err)
 		require.Empty(t, state)
-		require.NoError(t, o.(interface{ Release() error }).Release())
+		require.NoError(t, o.Release())
 	}
 }
 

@@ -91,6 +91,9 @@ type region struct {
 	around  *region          // during the first call: of the checkpoint around this one
 }
 
+// again reports whether r is in a call of f that is not the first.
+func (r *region) again() bool { return r != nil && (r.recorded || r.around.again()) }
+
 // draw returns from where a random op draws whose generator is at now: in a later
 // call from where it did in the first.
 func (r *region) draw(now GeneratorState) GeneratorState {

@@ -322,3 +322,26 @@ func checkCheckpointOfACondition(t *testing.T, d *tensor.Device) {
 	require.NoError(t, x.Release())
 	require.Zero(t, live(d))
 }
+
+// TestCheckpointMovesStatisticsOnce: running statistics are after a backward what
+// they are without checkpoints, in nested ones too.
+func TestCheckpointMovesStatisticsOnce(t *testing.T) {
+	onDevices(t, func(t *testing.T, d *tensor.Device) {
+		type T = *tensor.Tensor
+		plain := func(f func(in ...T) T, in ...T) T { return f(in...) }
+		run := func(around, inside func(f func(in ...T) T, in ...T) T) []float32 {
+			mean, variance := tensor.Zeros(d, tensor.Float32, 3), tensor.Ones(d, tensor.Float32, 3)
+			norm := func(in ...T) T {
+				return in[0].BatchNorm(nil, nil, mean, variance, tensor.BatchNormOptions{Training: true, Momentum: 0.25, Eps: 1e-3})
+			}
+			x := tensor.Randn(d, tensor.NewGenerator(1), tensor.Float32, 4, 3).RequireGrad()
+			y := around(func(in ...T) T { return norm(inside(norm, in[0].MulScalar(3)).Exp()) }, x)
+			require.NoError(t, y.Mul(y).Mul(y).Sum().Backward())
+			return append(append(data32(t, mean), data32(t, variance)...), data32(t, x.Grad())...)
+		}
+		want := run(plain, plain)
+		require.Equal(t, want, run(tensor.Checkpoint, plain))
+		require.Equal(t, want, run(plain, tensor.Checkpoint))
+		require.Equal(t, want, run(tensor.Checkpoint, tensor.Checkpoint))
+	})
+}

@@ -23,7 +23,8 @@ type BatchNormOptions struct {
 // Otherwise they are what is taken. They are float64 for float64 and float32 for
 // all other types, and take no gradient.
 // Training with a single element a channel is an error, as in PyTorch; without
-// any the running statistics stay.
+// any the running statistics stay, and so they do where a [Checkpoint]'s function
+// runs again.
 func (t *Tensor) BatchNorm(w, b, mean, variance *Tensor, o BatchNormOptions) *Tensor {
 	if w == nil && b != nil {
 		return thenAddChannels(t.BatchNorm(nil, nil, mean, variance, o), b)
@@ -44,6 +45,9 @@ func (t *Tensor) BatchNorm(w, b, mean, variance *Tensor, o BatchNormOptions) *Te
 	vectors := s.flat(c.operands[1:c.n])
 	wideX, wideY := s.wide(seenX, c.affineType()), s.wideResult(c.affineType())
 	attr := kernels.Attr{Norm: kernels.NormAttr{Eps: o.Eps, Momentum: o.Momentum}}
+	if o.Training && c.env.get().region.again() {
+		mean, variance = nil, nil // which the first call has moved
+	}
 	statistics := []*Tensor{mean, variance}
 	if o.Training {
 		statistics = []*Tensor{s.keep(s.make(x.DType.Statistic(), channels)), s.keep(s.make(x.DType.Statistic(), channels))}

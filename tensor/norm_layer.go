@@ -135,7 +135,7 @@ func (c *call) wantChannels(dims []int64) error {
 	copy(want.Dims[:], dims)
 	for _, t := range c.operands[1:c.n] {
 		if !t.view.SameDims(&want) {
-			return fmt.Errorf("%w: w or b %v, want %v", ErrShape, t.Shape(), dims)
+			return fmt.Errorf("%w: w or b %v, want %v", ErrShape, t.Shape(), shapeOf(&want))
 		}
 	}
 	return nil
