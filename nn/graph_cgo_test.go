@@ -47,8 +47,8 @@ func simulated(t *testing.T, closed func(error)) *tensor.Device {
 
 // run is a training of an MLP whose input stays in the same tensors.
 type run struct {
-	model *nn.Sequential
-	opt   nn.Optimizer
+	model      *nn.Sequential
+	opt        nn.Optimizer
 	x, y, loss *tensor.Tensor
 	random     *rand.Rand
 }
