@@ -45,6 +45,7 @@ type answer struct {
 // has been.
 var ops = map[string]func(s *tensor.Scope, r *request) (call func() error, err error){
 	"attention": attention,
+	"batchnorm": batchnorm,
 	"conv":      conv,
 	"norms":     norms,
 	"pool":      pool,

@@ -19,9 +19,10 @@ func TestServe(t *testing.T) {
 		 {"op":"conv","shape":[1,2,5,4,3,1,1,2],"flags":["weight"],"threads":1,"calls":1}
 		 {"op":"pool","shape":[1,2,5,2,2,0],"flags":["mean","input"],"threads":1,"calls":1}
 		 {"op":"norms","shape":[3,40],"flags":["layer_norm","backward"],"threads":1,"calls":1}
+		 {"op":"batchnorm","shape":[3,4,5],"flags":["backward"],"threads":1,"calls":1}
 		 {"op":"norms","shape":[3,40],"flags":["softmax"],"threads":1,"calls":1}`), &out))
 	answers := json.NewDecoder(strings.NewReader(out.String()))
-	for range 7 {
+	for range 8 {
 		var a answer
 		require.NoError(t, answers.Decode(&a))
 		require.Positive(t, a.Wall)

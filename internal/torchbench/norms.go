@@ -28,20 +28,12 @@ func norms(s *tensor.Scope, r *request) (func() error, error) {
 	if !r.has("backward") {
 		return func() error { return op().Release() }, nil
 	}
-	in := []*tensor.Tensor{x.RequireGrad()}
+	in := []*tensor.Tensor{x}
 	switch r.Flags[0] {
 	case "layer_norm":
-		in = append(in, w.RequireGrad(), b.RequireGrad())
+		in = append(in, w, b)
 	case "rms_norm":
-		in = append(in, w.RequireGrad())
+		in = append(in, w)
 	}
-	y := []*tensor.Tensor{op()}
-	up := []*tensor.Tensor{numbers(s, r.Shape...)}
-	return func() error {
-		grads, err := tensor.Grad(y, in, up, tensor.Retain)
-		for _, g := range grads {
-			err = errors.Join(err, g.Release())
-		}
-		return err
-	}, nil
+	return gradientsOf(op, numbers(s, r.Shape...), in...), nil
 }

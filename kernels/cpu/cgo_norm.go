@@ -4,6 +4,8 @@ package cpu
 
 // #cgo noescape tarn_softmax
 // #cgo nocallback tarn_softmax
+// #cgo noescape tarn_softmax_columns
+// #cgo nocallback tarn_softmax_columns
 // #cgo noescape tarn_norm
 // #cgo nocallback tarn_norm
 // #cgo noescape tarn_norm_grad
@@ -23,6 +25,19 @@ func softmaxInC(l lines) {
 		b = l.base[2]
 	}
 	C.tarn_softmax(&c, C.uintptr_t(l.base[0]), C.uintptr_t(l.base[1]), C.uintptr_t(b), threadsInC())
+}
+
+// softmaxColumnsInC does lines side by side, in a walk of up to two dims.
+func softmaxColumnsInC(l lines) {
+	last := l.rank - 1
+	c := C.struct_lines{rows: C.int64_t(l.dims[last]), n: C.int64_t(l.len), outer: 1,
+		log:   flag(l.id == kernels.LogSoftmax || l.id == kernels.LogSoftmaxGrad),
+		ldout: C.int64_t(l.gaps[0] / 4), lda: C.int64_t(l.gaps[1] / 4), ldb: C.int64_t(l.gaps[2] / 4)}
+	if l.rank == 2 {
+		c.outer = C.int64_t(l.dims[0])
+		c.out_outer, c.a_outer, c.b_outer = C.int64_t(l.steps[0][0]/4), C.int64_t(l.steps[1][0]/4), C.int64_t(l.steps[2][0]/4)
+	}
+	C.tarn_softmax_columns(&c, C.uintptr_t(l.base[0]), C.uintptr_t(l.base[1]), C.uintptr_t(l.base[2]), threadsInC())
 }
 
 // normOf describes the groups g, without addresses.

@@ -67,6 +67,7 @@ void tarn_conv_turn(uintptr_t out, uintptr_t w, int64_t groups, int64_t outputs,
 
 // A softmax, or with b its gradient.
 void tarn_softmax(struct lines *l, uintptr_t out, uintptr_t a, uintptr_t b, int threads);
+void tarn_softmax_columns(struct lines *l, uintptr_t out, uintptr_t a, uintptr_t b, int threads);
 
 // A normalisation; at has the addresses of y, x, w, b, mean, rstd and dy. The
 // gradient cuts the rows into pieces, each with room for 2*per*channels doubles,
@@ -74,3 +75,6 @@ void tarn_softmax(struct lines *l, uintptr_t out, uintptr_t a, uintptr_t b, int 
 // alone.
 void tarn_norm(struct norm *h, const uintptr_t at[7], int threads);
 void tarn_norm_grad(struct norm *h, const uintptr_t at[7], int64_t pieces, uintptr_t parts, uintptr_t dw, uintptr_t db, int threads);
+// A batch normalisation or, with dy, its gradient; at has the addresses of y, x, dy,
+// w, b, mean, variance, dw and db.
+void tarn_batch(struct batch *h, const uintptr_t at[9], int threads);

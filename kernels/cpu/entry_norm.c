@@ -33,6 +33,43 @@ void tarn_softmax(struct lines *l, uintptr_t out, uintptr_t a, uintptr_t b, int 
 	tarn_share(lines_piece, &j, j.pieces, threads);
 }
 
+// columns_job is columns cut into groups of outer sets and, where there are few of
+// those, each into parts.
+struct columns_job {
+	const struct lines *l;
+	int64_t groups, parts;
+	void (*run)(const struct lines *l, int64_t i0, int64_t i1);
+};
+
+enum { UNIT = 64 }; // parts are cut at multiples
+
+static void columns_piece(const void *job, int64_t i, int worker) {
+	const struct columns_job *j = job;
+	const struct lines *l = j->l;
+	int64_t group = i / j->parts, part = i % j->parts;
+	int64_t i0 = part * l->rows / j->parts / UNIT * UNIT, i1 = (part + 1) * l->rows / j->parts / UNIT * UNIT;
+	(void)worker;
+	if (part == j->parts - 1) i1 = l->rows;
+	for (int64_t o = group * l->outer / j->groups; o < (group + 1) * l->outer / j->groups; o++) {
+		struct lines set = *l;
+		set.out += o * l->out_outer, set.a += o * l->a_outer, set.b += o * l->b_outer;
+		j->run(&set, i0, i1);
+	}
+}
+
+void tarn_softmax_columns(struct lines *l, uintptr_t out, uintptr_t a, uintptr_t b, int threads) {
+	l->out = FLOATS(out), l->a = FLOATS(a), l->b = FLOATS(b);
+	struct columns_job j = {.l = l, .groups = 1, .parts = 1, .run = b ? tarn_isa->softmax_grad_columns : tarn_isa->softmax_columns};
+	int64_t most = 4 * threads, worth = l->outer * l->rows * l->n / LINE_GRAIN;
+	if (most > worth) most = worth;
+	if (threads > 1 && most > 1) {
+		j.groups = l->outer < most ? l->outer : most;
+		j.parts = most / j.groups < l->rows / UNIT ? most / j.groups : l->rows / UNIT;
+		if (j.parts < 1) j.parts = 1;
+	}
+	tarn_share(columns_piece, &j, j.groups * j.parts, threads);
+}
+
 struct norm_job {
 	const struct norm *h;
 	int64_t pieces;

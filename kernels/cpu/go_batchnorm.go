@@ -6,11 +6,14 @@ import (
 	"tarn/kernels"
 )
 
-// channels returns the body of a batch normalisation, of which channel does one
-// channel at a time.
-func channels[T float](x int, channel func(a *kernels.Args, c int64)) func(a *kernels.Args) error {
+// channels returns the body of id, a batch normalisation, of which channel does one
+// channel at a time. In[x] is x.
+func channels[T float](id kernels.ID, x int, channel func(a *kernels.Args, c int64)) func(a *kernels.Args) error {
 	return func(a *kernels.Args) error {
 		v := &a.In[x]
+		if batchNormDoneInC(id, a, v, inC[T](v.Len())) {
+			return nil
+		}
 		grain := max(serialBelow/4/max(v.Dims[0]*v.Dims[2], 1), 1)
 		if chunks(v.Dims[1], grain) == 1 {
 			for c := range v.Dims[1] {
@@ -25,6 +28,49 @@ func channels[T float](x int, channel func(a *kernels.Args, c int64)) func(a *ke
 		})
 		return nil
 	}
+}
+
+// batchNormDoneInC does id if C can: where the elements of each plane of x lie side
+// by side or, where it has one, its channels do, and the vectors are dense.
+func batchNormDoneInC(id kernels.ID, a *kernels.Args, x *kernels.View, c *fast) bool {
+	if c == nil || !vectors(a.Out[1:]) {
+		return false
+	}
+	big := a.In[:1]
+	if id == kernels.BatchNormGrad {
+		big = a.In[:2]
+	}
+	if !vectors(a.In[len(big):]) {
+		return false
+	}
+	columns := x.Dims[2] == 1
+	for _, views := range [][]kernels.View{big, a.Out[:1]} {
+		for i := range views {
+			s := &views[i].Strides
+			if columns && s[1] != 1 && x.Dims[1] > 1 || !columns && s[2] != 1 {
+				return false
+			}
+		}
+	}
+	c.batchNorm(id, a, columns)
+	if id == kernels.BatchNorm {
+		for k := range x.Dims[1] {
+			runStatistics[float32](a, k, element1[float32](&a.Out[1], k), element1[float32](&a.Out[2], k))
+		}
+	}
+	return true
+}
+
+// runStatistics moves the running mean and variance of channel c on.
+func runStatistics[T float](a *kernels.Args, c int64, mean, variance float64) {
+	count := float64(a.In[0].Dims[0] * a.In[0].Dims[2])
+	if len(a.Out) <= 3 || count == 0 {
+		return
+	}
+	take := a.Attr.Norm.Momentum
+	set := func(i int, value float64) { *at[T](a.Out[i].Ptr, c, a.Out[i].Strides[0]*sizeOf[T]()) = T(value) }
+	set(3, (1-take)*element1[T](&a.Out[3], c)+take*mean)
+	set(4, (1-take)*element1[T](&a.Out[4], c)+take*variance*(count/(count-1)))
 }
 
 // plane returns where channel c of example n begins in v [N,C,S], and the bytes
@@ -53,11 +99,7 @@ func batchNormChannel[T float](a *kernels.Args, c int64) {
 	set := func(i int, value float64) { *at[T](a.Out[i].Ptr, c, a.Out[i].Strides[0]*sizeOf[T]()) = T(value) }
 	set(1, mean)
 	set(2, variance)
-	if len(a.Out) > 3 && count > 0 {
-		take := a.Attr.Norm.Momentum
-		set(3, (1-take)*element1[T](&a.Out[3], c)+take*mean)
-		set(4, (1-take)*element1[T](&a.Out[4], c)+take*variance*(count/(count-1)))
-	}
+	runStatistics[T](a, c, mean, variance)
 	applyChannel[T](a, c, mean, variance, a.In[1:])
 }
 

@@ -47,12 +47,26 @@ func (l *lines) inC(c *fast) *fast {
 	return c
 }
 
+// columnsInC likewise, for lines that lie side by side.
+func (l *lines) columnsInC(c *fast) *fast {
+	for k := range l.operands {
+		if l.step(k) != 4 || l.rank > 2 {
+			return nil
+		}
+	}
+	return c
+}
+
 // alongAxis returns the body of a softmax or its gradient.
 func alongAxis[T float](id kernels.ID) func(a *kernels.Args) error {
 	return func(a *kernels.Args) error {
 		l := linesOf(id, a)
 		if c := l.inC(inC[T](l.len * l.total)); c != nil {
 			c.softmax(l)
+			return nil
+		}
+		if c := l.columnsInC(inC[T](l.len * l.total)); c != nil {
+			c.softmaxColumns(l)
 			return nil
 		}
 		grain := max(serialBelow/8/l.len, 1)

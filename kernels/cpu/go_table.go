@@ -87,9 +87,9 @@ func goTable() *kernels.Table {
 	for _, id := range []kernels.ID{kernels.LayerNormGrad, kernels.RMSNormGrad, kernels.GroupNormGrad} {
 		add(id, bodies{f32: layerNormGrad[float32](id), f64: layerNormGrad[float64](id), workspace: layerNormGradWorkspace(id)})
 	}
-	add(kernels.BatchNorm, bodies{f32: channels[float32](0, batchNormChannel[float32]), f64: channels[float64](0, batchNormChannel[float64])})
-	add(kernels.BatchNormInfer, bodies{f32: channels[float32](0, batchNormInferChannel[float32]), f64: channels[float64](0, batchNormInferChannel[float64])})
-	add(kernels.BatchNormGrad, bodies{f32: channels[float32](1, batchNormGradChannel[float32]), f64: channels[float64](1, batchNormGradChannel[float64])})
+	add(kernels.BatchNorm, bodies{f32: channels[float32](kernels.BatchNorm, 0, batchNormChannel[float32]), f64: channels[float64](kernels.BatchNorm, 0, batchNormChannel[float64])})
+	add(kernels.BatchNormInfer, bodies{f32: channels[float32](kernels.BatchNormInfer, 0, batchNormInferChannel[float32]), f64: channels[float64](kernels.BatchNormInfer, 0, batchNormInferChannel[float64])})
+	add(kernels.BatchNormGrad, bodies{f32: channels[float32](kernels.BatchNormGrad, 1, batchNormGradChannel[float32]), f64: channels[float64](kernels.BatchNormGrad, 1, batchNormGradChannel[float64])})
 	add(kernels.NLL, bodies{f32: nll[float32], f64: nll[float64]})
 	add(kernels.NLLGrad, bodies{f32: nllGrad[float32], f64: nllGrad[float64]})
 	add(kernels.SGDStep, bodies{f32: sgdStep[float32], f64: sgdStep[float64]})

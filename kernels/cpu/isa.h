@@ -18,7 +18,9 @@
 #include "loss.h"
 #include "fold.h"
 #include "softmax.h"
+#include "softmax_columns.h"
 #include "norm.h"
+#include "batchnorm.h"
 #include "optim.h"
 #include "gemm_tile.h"
 #include "gemm.h"
@@ -76,8 +78,12 @@ const struct isa INSTANCE = {
 	.attention_grad_join = attention_grad_join,
 	.softmax = softmax_rows,
 	.softmax_grad = softmax_grad_rows,
+	.softmax_columns = softmax_columns,
+	.softmax_grad_columns = softmax_grad_columns,
 	.norm = norm_rows,
 	.norm_grad = norm_grad_rows,
+	.batch = {batch_planes, batch_columns},
+	.batch_grad = {batch_grad_planes, batch_grad_columns},
 	.join_columns = join_columns,
 	.sgd = sgd_run,
 	.adamw = adamw_run,

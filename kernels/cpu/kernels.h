@@ -4,8 +4,9 @@
 //	  isa.h      the list of the headers below
 //	  vec.h      the vector vocabulary that they are written in
 //	  vmath_*.h  functions of vectors, division.h those of whole quotients, activation.h those of neural networks
-//	  half.h elementwise.h compare.h random.h reduce.h loss.h fold.h softmax.h norm.h optim.h gemm_tile.h gemm.h
-//	  attention.h attention_grad.h conv_pack.h conv.h conv_depthwise.h
+//	  half.h elementwise.h compare.h random.h optim.h
+//	  reduce.h loss.h fold.h choice.h softmax.h softmax_columns.h scan.h norm.h batchnorm.h
+//	  gemm_tile.h gemm.h attention.h attention_grad.h conv_pack.h conv.h conv_depthwise.h
 //	dispatch.c which instance this processor can run
 //	entry.c    the calls from Go: cut the work into pieces; entry_*.c families of ops
 //	pool.c     the threads that the pieces are shared out over
@@ -133,10 +134,13 @@ static inline int64_t tarn_rows_in_band(const struct conv *v) {
 	int64_t lines = (SCRATCH / 4 - 4 * v->nkh * v->nkw) / (tarn_line_length(v) * v->sw) - (v->nkh - 1) * tarn_absolute(v->ddh);
 	return lines < 1 ? 0 : (lines - 1) / v->sh + 1;
 }
+
 // lines are rows of n elements side by side of a softmax, out [rows,n] from a, or
-// of its gradient, from a, dy, and b, the softmax.
+// of its gradient, from a, dy, and b, the softmax. Of columns the lines lie side by
+// side, and their elements ld apart; there are outer such sets.
 struct lines {
 	int64_t rows, n;
+	int64_t outer, out_outer, a_outer, b_outer;
 	float *out;
 	const float *a, *b;
 	int64_t ldout, lda, ldb;
@@ -171,6 +175,19 @@ struct norm {
 	float *mean, *rstd;          // one a row; mean NULL: none is taken off
 	int64_t ldy, ldx, lddy;
 	double eps;
+};
+
+// batch is a batch normalisation of x [images, channels, size], or its gradient,
+// where y is dx. The elements of a plane lie side by side or, where it is of one,
+// the channels do. The statistics are made, or used where they are given; the
+// gradient leaves them out of dx then.
+struct batch {
+	int64_t images, channels, size;
+	int64_t x_image, x_channel, y_image, y_channel, dy_image, dy_channel;
+	float *y, *mean, *variance, *dw, *db;
+	const float *x, *dy, *w, *b; // w and b NULL: none
+	double eps;
+	int32_t given, columns;
 };
 
 // draw is a random op of floats: the numbers of seed from block offset on. A normal
@@ -229,8 +246,13 @@ struct isa {
 	// for dw and db, of per*channels each, in parts; acc has as many floats.
 	void (*softmax)(const struct lines *l, int64_t i0, int64_t i1);
 	void (*softmax_grad)(const struct lines *l, int64_t i0, int64_t i1);
+	void (*softmax_columns)(const struct lines *l, int64_t i0, int64_t i1);
+	void (*softmax_grad_columns)(const struct lines *l, int64_t i0, int64_t i1);
 	void (*norm)(const struct norm *h, int64_t i0, int64_t i1);
 	void (*norm_grad)(const struct norm *h, int64_t i0, int64_t i1, float *acc, double *parts);
+	// Channels [c0,c1) of a batch normalisation, of planes and of columns.
+	void (*batch[2])(const struct batch *h, int64_t c0, int64_t c1);
+	void (*batch_grad[2])(const struct batch *h, int64_t c0, int64_t c1);
 	void (*join_columns)(float *out, const double *parts, int64_t ld, int64_t rows, int64_t n);
 	void (*sgd)(const struct sgd *h, float *p, float *m, const float *g, int64_t n); // m NULL: no momentum
 	void (*adamw)(const struct adamw *h, float *p, float *m, float *v, const float *g, int64_t n);

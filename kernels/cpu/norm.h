@@ -49,8 +49,47 @@ FN void scale_run(float *y, const float *x, vf hi, vf lo, vf scale, vf shift, in
 	if (j < n) store_first(y + j, ((load_first(x + j, n - j) - hi) - lo) * scale + shift, n - j);
 }
 
+// norm_short does rows of up to so many vectors, each a channel, which stay in
+// registers. The sum of the differences from the first mean, 0 but for rounding,
+// corrects mean and variance.
+FN void norm_short(const int vectors, const struct norm *h, int64_t i0, int64_t i1) {
+	int64_t n = h->channels;
+	const vf part = all(1.f / (float)n), eps = all((float)h->eps);
+	vi valid[SHORT];
+	UNROLLED for (int v = 0; v < vectors; v++) valid[v] = first_mask(n - v * VL);
+	for (int64_t i = i0; i < i1; i++) {
+		const float *x = h->x + i * h->ldx;
+		float *y = h->y + i * h->ldy;
+		vf d[SHORT], squares[SHORT], mean = {0}, shift = {0};
+		UNROLLED for (int v = 0; v < vectors; v++) d[v] = in_row(x, v, n, (vf){0});
+		if (h->mean) {
+			mean = sum_of_lanes(added(vectors, d)) * part;
+			UNROLLED for (int v = 0; v < vectors; v++) d[v] = (vf)(valid[v] & (vi)(d[v] - mean));
+			shift = sum_of_lanes(added(vectors, d)) * part;
+		}
+		UNROLLED for (int v = 0; v < vectors; v++) squares[v] = d[v] * d[v];
+		vf variance = sum_of_lanes(added(vectors, squares)) * part - shift * shift;
+		vf rstd = all(1.f) / root(greater((vf){0}, variance) + eps);
+		if (h->mean) h->mean[i] = choose(shift == shift, mean + shift, mean)[0]; // an infinite mean stays
+		h->rstd[i] = rstd[0];
+		UNROLLED for (int v = 0; v < vectors; v++) {
+			vf t = (d[v] - shift) * rstd;
+			if (h->w) t *= in_row(h->w, v, n, (vf){0});
+			if (h->b) t += in_row(h->b, v, n, (vf){0});
+			out_row(y, v, n, t);
+		}
+	}
+}
+
 BODY void norm_rows(const struct norm *h, int64_t i0, int64_t i1) {
 	int64_t n = h->channels * h->size;
+	if (h->size == 1 && h->per == 1 && n <= SHORT * VL) {
+		if (n <= VL) norm_short(1, h, i0, i1);
+		else if (n <= 2 * VL) norm_short(2, h, i0, i1);
+		else if (n <= 4 * VL) norm_short(4, h, i0, i1);
+		else norm_short(SHORT, h, i0, i1);
+		return;
+	}
 	for (int64_t i = i0; i < i1; i++) {
 		const float *x = h->x + i * h->ldx;
 		float *y = h->y + i * h->ldy;
