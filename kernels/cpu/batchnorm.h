@@ -48,10 +48,13 @@ BODY void batch_grad_planes(const struct batch *h, int64_t c0, int64_t c1) {
 			total += s[0], product += s[1];
 		}
 		h->dw[c] = (float)product, h->db[c] = (float)total;
-		if (h->given) total = product = 0;
-		for (int64_t i = 0; i < h->images; i++)
-			batch_grad_run(h->y + i * h->y_image + c * h->y_channel, h->dy + i * h->dy_image + c * h->dy_channel, h->x + i * h->x_image + c * h->x_channel,
+		for (int64_t i = 0; i < h->images; i++) {
+			float *dx = h->y + i * h->y_image + c * h->y_channel;
+			const float *dy = h->dy + i * h->dy_image + c * h->dy_channel;
+			if (h->given) scale_run(dx, dy, (vf){0}, (vf){0}, all(scale), (vf){0}, h->size);
+			else batch_grad_run(dx, dy, h->x + i * h->x_image + c * h->x_channel,
 				all(h->mean[c]), all(scale), all((float)(total / count)), all((float)(product / count) * rstd), h->size);
+		}
 	}
 }
 
@@ -94,10 +97,10 @@ FN void batch_grad_strip(const struct batch *h, int64_t c, int64_t width) {
 	store_up_to(h->db + c, narrow(total), width);
 	store_up_to(h->dw + c, narrow(product), width);
 	UNROLLED for (int k = 0; k < 2; k++) total.half[k] /= count.half[k], product.half[k] /= count.half[k];
-	vf sum = h->given ? (vf){0} : narrow(total), by = h->given ? (vf){0} : narrow(product) * rstd, scale = w * rstd;
+	vf sum = narrow(total), by = narrow(product) * rstd, scale = w * rstd;
 	for (int64_t i = 0; i < h->images; i++) {
 		vf d = load_up_to(h->dy + i * h->dy_image + c, width), x = load_up_to(h->x + i * h->x_image + c, width);
-		store_up_to(h->y + i * h->y_image + c, scale * ((d - sum) - (x - mean) * by), width);
+		store_up_to(h->y + i * h->y_image + c, scale * (h->given ? d : (d - sum) - (x - mean) * by), width);
 	}
 }
 

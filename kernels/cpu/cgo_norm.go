@@ -2,10 +2,8 @@
 
 package cpu
 
-// #cgo noescape tarn_softmax
-// #cgo nocallback tarn_softmax
-// #cgo noescape tarn_softmax_columns
-// #cgo nocallback tarn_softmax_columns
+// #cgo noescape tarn_lines
+// #cgo nocallback tarn_lines
 // #cgo noescape tarn_norm
 // #cgo nocallback tarn_norm
 // #cgo noescape tarn_norm_grad
@@ -15,29 +13,26 @@ import "C"
 
 import "tarn/kernels"
 
-func softmaxInC(l lines) {
-	last := l.rank - 1
-	c := C.struct_lines{rows: C.int64_t(l.total), n: C.int64_t(l.len),
-		log:   flag(l.id == kernels.LogSoftmax || l.id == kernels.LogSoftmaxGrad),
-		ldout: C.int64_t(l.steps[0][last] / 4), lda: C.int64_t(l.steps[1][last] / 4), ldb: C.int64_t(l.steps[2][last] / 4)}
-	var b uintptr
-	if l.operands == 3 {
-		b = l.base[2]
-	}
-	C.tarn_softmax(&c, C.uintptr_t(l.base[0]), C.uintptr_t(l.base[1]), C.uintptr_t(b), threadsInC())
+var lineOpsInC = [kernels.NumOps]C.int{
+	kernels.Softmax: C.SOFTMAX, kernels.LogSoftmax: C.SOFTMAX, kernels.SoftmaxGrad: C.SOFTMAX_GRAD, kernels.LogSoftmaxGrad: C.SOFTMAX_GRAD,
+	kernels.CumSum: C.SCAN, kernels.CumProd: C.SCAN,
 }
 
-// softmaxColumnsInC does lines side by side, in a walk of up to two dims.
-func softmaxColumnsInC(l lines) {
+func linesInC(l lines, columns bool) {
 	last := l.rank - 1
 	c := C.struct_lines{rows: C.int64_t(l.dims[last]), n: C.int64_t(l.len), outer: 1,
-		log:   flag(l.id == kernels.LogSoftmax || l.id == kernels.LogSoftmaxGrad),
-		ldout: C.int64_t(l.gaps[0] / 4), lda: C.int64_t(l.gaps[1] / 4), ldb: C.int64_t(l.gaps[2] / 4)}
+		log:     flag(l.id == kernels.LogSoftmax || l.id == kernels.LogSoftmaxGrad),
+		product: flag(l.id == kernels.CumProd), back: flag(l.gaps[0] < 0)}
+	between := &l.gaps
+	if !columns {
+		between = &[maxOperands]int64{l.step(0), l.step(1), l.step(2)}
+	}
+	c.ldout, c.lda, c.ldb = C.int64_t(between[0]/4), C.int64_t(between[1]/4), C.int64_t(between[2]/4)
 	if l.rank == 2 {
 		c.outer = C.int64_t(l.dims[0])
 		c.out_outer, c.a_outer, c.b_outer = C.int64_t(l.steps[0][0]/4), C.int64_t(l.steps[1][0]/4), C.int64_t(l.steps[2][0]/4)
 	}
-	C.tarn_softmax_columns(&c, C.uintptr_t(l.base[0]), C.uintptr_t(l.base[1]), C.uintptr_t(l.base[2]), threadsInC())
+	C.tarn_lines(&c, lineOpsInC[l.id], C.int(flag(columns)), C.uintptr_t(l.base[0]), C.uintptr_t(l.base[1]), C.uintptr_t(l.base[2]), threadsInC())
 }
 
 // normOf describes the groups g, without addresses.

@@ -42,8 +42,9 @@ void tarn_from_floats(int half, uintptr_t out, const float *in, int64_t n);
 // thread; tarn_fold_partials makes out[i] that over the i-th len of n elements.
 double tarn_fold_run(int step, uintptr_t x, int64_t n, double beside);
 void tarn_fold_partials(int step, uintptr_t out, uintptr_t x, int64_t n, double beside, int64_t len, int threads);
-// tarn_fold is a reduction, of columns or of runs.
-void tarn_fold(struct fold *f, uintptr_t out, uintptr_t mean, uintptr_t x, int columns, int threads);
+// tarn_fold is a reduction of some enum fold_kind, of columns or of runs; at has the
+// addresses of x, the result, the mean, and dx and dy.
+void tarn_fold(struct fold *f, int kind, int columns, const uintptr_t at[5], int threads);
 
 // tarn_attention_work returns the bytes of work space that attention, or its
 // gradient, has use for with so many threads; work space for fewer does.
@@ -65,9 +66,8 @@ void tarn_conv_weight(const struct conv *v, uintptr_t dw, uintptr_t dy, uintptr_
 void tarn_conv_turn(uintptr_t out, uintptr_t w, int64_t groups, int64_t outputs, int64_t channels, int64_t kh, int64_t kw,
                     int64_t k0, int64_t kstep, int64_t nkh, int64_t l0, int64_t lstep, int64_t nkw, int threads);
 
-// A softmax, or with b its gradient.
-void tarn_softmax(struct lines *l, uintptr_t out, uintptr_t a, uintptr_t b, int threads);
-void tarn_softmax_columns(struct lines *l, uintptr_t out, uintptr_t a, uintptr_t b, int threads);
+// An enum line_op on lines, or columns.
+void tarn_lines(struct lines *l, int op, int columns, uintptr_t out, uintptr_t a, uintptr_t b, int threads);
 
 // A normalisation; at has the addresses of y, x, w, b, mean, rstd and dy. The
 // gradient cuts the rows into pieces, each with room for 2*per*channels doubles,
@@ -78,3 +78,6 @@ void tarn_norm_grad(struct norm *h, const uintptr_t at[7], int64_t pieces, uintp
 // A batch normalisation or, with dy, its gradient; at has the addresses of y, x, dy,
 // w, b, mean, variance, dw and db.
 void tarn_batch(struct batch *h, const uintptr_t at[9], int threads);
+
+// A copy of elements of four bytes.
+void tarn_turn(struct turn *t, uintptr_t out, uintptr_t x, int threads);

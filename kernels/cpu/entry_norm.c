@@ -1,4 +1,4 @@
-// entry_norm.c: the calls from Go of softmax and of the normalisations.
+// entry_norm.c: the calls from Go of softmax, scans and the normalisations.
 #include "dispatch.h"
 #include "pool.h"
 
@@ -14,40 +14,19 @@ static int64_t cut(int64_t rows, int64_t n, int64_t grain, int threads) {
 	return pieces < 4 * threads ? pieces : 4 * threads;
 }
 
+// line_job is lines cut into groups of outer sets and, where there are few of
+// those, each into parts at multiples of unit.
 struct line_job {
 	const struct lines *l;
-	int64_t pieces;
+	int64_t groups, parts, unit;
 	void (*run)(const struct lines *l, int64_t i0, int64_t i1);
 };
 
 static void lines_piece(const void *job, int64_t i, int worker) {
 	const struct line_job *j = job;
-	(void)worker;
-	j->run(j->l, i * j->l->rows / j->pieces, (i + 1) * j->l->rows / j->pieces);
-}
-
-void tarn_softmax(struct lines *l, uintptr_t out, uintptr_t a, uintptr_t b, int threads) {
-	l->out = FLOATS(out), l->a = FLOATS(a), l->b = FLOATS(b);
-	struct line_job j = {.l = l, .run = b ? tarn_isa->softmax_grad : tarn_isa->softmax};
-	j.pieces = cut(l->rows, l->n, LINE_GRAIN, threads);
-	tarn_share(lines_piece, &j, j.pieces, threads);
-}
-
-// columns_job is columns cut into groups of outer sets and, where there are few of
-// those, each into parts.
-struct columns_job {
-	const struct lines *l;
-	int64_t groups, parts;
-	void (*run)(const struct lines *l, int64_t i0, int64_t i1);
-};
-
-enum { UNIT = 64 }; // parts are cut at multiples
-
-static void columns_piece(const void *job, int64_t i, int worker) {
-	const struct columns_job *j = job;
 	const struct lines *l = j->l;
 	int64_t group = i / j->parts, part = i % j->parts;
-	int64_t i0 = part * l->rows / j->parts / UNIT * UNIT, i1 = (part + 1) * l->rows / j->parts / UNIT * UNIT;
+	int64_t i0 = part * l->rows / j->parts / j->unit * j->unit, i1 = (part + 1) * l->rows / j->parts / j->unit * j->unit;
 	(void)worker;
 	if (part == j->parts - 1) i1 = l->rows;
 	for (int64_t o = group * l->outer / j->groups; o < (group + 1) * l->outer / j->groups; o++) {
@@ -57,17 +36,17 @@ static void columns_piece(const void *job, int64_t i, int worker) {
 	}
 }
 
-void tarn_softmax_columns(struct lines *l, uintptr_t out, uintptr_t a, uintptr_t b, int threads) {
+void tarn_lines(struct lines *l, int op, int columns, uintptr_t out, uintptr_t a, uintptr_t b, int threads) {
 	l->out = FLOATS(out), l->a = FLOATS(a), l->b = FLOATS(b);
-	struct columns_job j = {.l = l, .groups = 1, .parts = 1, .run = b ? tarn_isa->softmax_grad_columns : tarn_isa->softmax_columns};
+	struct line_job j = {.l = l, .groups = 1, .parts = 1, .unit = columns ? 64 : 1, .run = tarn_isa->lines[op][columns]};
 	int64_t most = 4 * threads, worth = l->outer * l->rows * l->n / LINE_GRAIN;
 	if (most > worth) most = worth;
 	if (threads > 1 && most > 1) {
 		j.groups = l->outer < most ? l->outer : most;
-		j.parts = most / j.groups < l->rows / UNIT ? most / j.groups : l->rows / UNIT;
+		j.parts = most / j.groups < l->rows / j.unit ? most / j.groups : l->rows / j.unit;
 		if (j.parts < 1) j.parts = 1;
 	}
-	tarn_share(columns_piece, &j, j.groups * j.parts, threads);
+	tarn_share(lines_piece, &j, j.groups * j.parts, threads);
 }
 
 struct norm_job {

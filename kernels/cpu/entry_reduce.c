@@ -48,9 +48,9 @@ static void fold_piece(const void *job, int64_t i, int worker) {
 	for (int64_t o = group * f->outer / j->groups; o < (group + 1) * f->outer / j->groups; o++) j->run(f, o, k0, k1);
 }
 
-void tarn_fold(struct fold *f, uintptr_t out, uintptr_t mean, uintptr_t x, int columns, int threads) {
-	f->out = FLOATS(out), f->mean = FLOATS(mean), f->x = FLOATS(x);
-	struct fold_job j = {.f = f, .groups = 1, .parts = 1, .unit = columns ? CUT : 1, .run = columns ? tarn_isa->fold_columns : tarn_isa->fold_rows};
+void tarn_fold(struct fold *f, int kind, int columns, const uintptr_t at[5], int threads) {
+	f->x = FLOATS(at[0]), f->out = FLOATS(at[1]), f->index = (int64_t *)at[1], f->mean = FLOATS(at[2]), f->dx = FLOATS(at[3]), f->dy = FLOATS(at[4]);
+	struct fold_job j = {.f = f, .groups = 1, .parts = 1, .unit = columns ? CUT : 1, .run = tarn_isa->fold[kind][columns]};
 	int64_t most = 4 * threads, worth = f->outer * f->kept * f->rows * f->n / FOLD_GRAIN;
 	if (most > worth) most = worth;
 	if (threads > 1 && most > 1) {

@@ -16,17 +16,21 @@ type fast struct {
 	adamW       func(r rows, h adamW[float32])                   // parameter, moments, gradient
 	// fold does a reduction that fold.inC allows. foldPartials makes one pass over
 	// each partialLen of n elements, float64, foldRun over n, on one thread.
-	fold           func(f fold)
-	foldPartials   func(s step, out, x uintptr, n int64, beside float64)
-	foldRun        func(s step, x uintptr, n int64, beside float64) float64
-	loss           func(a *kernels.Args, losses uintptr)
-	lossGrad       func(a *kernels.Args, scale float32)
-	matMul         func(a *kernels.Args) error
-	softmax        func(l lines) // lines and their elements one step apart
-	softmaxColumns func(l lines) // lines side by side, in a walk of up to two dims
-	norm           func(g groups, a *kernels.Args)
-	normGrad       func(g groups, a *kernels.Args, pieces int64)
-	batchNorm      func(id kernels.ID, a *kernels.Args, columns bool)
+	fold         func(f fold)
+	foldPartials func(s step, out, x uintptr, n int64, beside float64)
+	foldRun      func(s step, x uintptr, n int64, beside float64) float64
+	// index writes the indices of the largest or smallest of n elements, step bytes
+	// apart, beginning at operand 1's, to operand 0. maxGrad has the walks of maxGrad.
+	index     func(id kernels.ID, w walk, n, step int64, columns bool)
+	maxGrad   func(kept, reduced walk, columns bool)
+	loss      func(a *kernels.Args, losses uintptr)
+	lossGrad  func(a *kernels.Args, scale float32)
+	matMul    func(a *kernels.Args) error
+	lines     func(l lines, columns bool)      // as lines.inC allows
+	transpose func(w walk, columns, outer int) // see walk.transposedInC
+	norm      func(g groups, a *kernels.Args)
+	normGrad  func(g groups, a *kernels.Args, pieces int64)
+	batchNorm func(id kernels.ID, a *kernels.Args, columns bool)
 	// attention does Attention and AttentionGrad, with any strides, in as much
 	// work space of attentionWork's as there is.
 	attention     func(id kernels.ID, a *kernels.Args)

@@ -73,6 +73,9 @@ func overRuns(a *kernels.Args, do func(w walk)) error {
 	if w.dtypes[0] != w.dtypes[1] && w.dtypes[0].IsFloat() && elementwiseInC(kernels.Copy, &w, 0, 0) {
 		return nil
 	}
+	if w.transposedInC() {
+		return nil
+	}
 	if chunks(w.total, serialBelow) == 1 {
 		do(w)
 		return nil
@@ -84,6 +87,33 @@ func overRuns(a *kernels.Args, do func(w walk)) error {
 		do(w)
 	})
 	return nil
+}
+
+// minTransposed is from how many elements on the blocks of a transpose pay.
+const minTransposed = 256
+
+// transposedInC copies in C and reports whether it could: elements of four bytes,
+// in up to three dims, of which the output has another side by side than the input.
+func (w *walk) transposedInC() bool {
+	last := w.rank - 1
+	if w.total < minTransposed || w.rank < 2 || w.rank > 3 || w.dtypes[0] != w.dtypes[1] || w.step(0) != 4 || w.step(1) == 4 || w.dtypes[0].Size() != 4 {
+		return false
+	}
+	for d := range last {
+		if w.steps[1][d] != 4 {
+			continue
+		}
+		outer := -1
+		if w.rank == 3 {
+			outer = 1 - d
+		}
+		c := bodiesInC()
+		if c != nil {
+			c.transpose(*w, d, outer)
+		}
+		return c != nil
+	}
+	return false
 }
 
 func convertAll[T, S element](w walk) {

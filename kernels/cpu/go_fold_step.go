@@ -137,7 +137,7 @@ func foldRun[S number, A total](s step, acc A, addr uintptr, n, by int64, beside
 }
 
 // foldBlock has a loop of its own for each step of which the loop is the cost.
-// Sums go through four of them, that rounding errors do not add up in order.
+// Sums and choices go through four chains, which do not wait for each other.
 func foldBlock[S number, A total](s step, acc A, x []S, beside float64) A {
 	switch s {
 	case adding:
@@ -174,19 +174,23 @@ func foldBlock[S number, A total](s step, acc A, x []S, beside float64) A {
 		}
 		return acc
 	case maximising:
-		for _, v := range x {
-			if y := A(v); y > acc || y != y {
-				acc = y
-			}
+		a, b, c, d := acc, acc, acc, acc
+		for ; len(x) >= 4; x = x[4:] {
+			a, b, c, d = max(a, A(x[0])), max(b, A(x[1])), max(c, A(x[2])), max(d, A(x[3]))
 		}
-		return acc
+		for _, v := range x {
+			a = max(a, A(v))
+		}
+		return max(a, b, c, d)
 	case minimising:
-		for _, v := range x {
-			if y := A(v); y < acc || y != y {
-				acc = y
-			}
+		a, b, c, d := acc, acc, acc, acc
+		for ; len(x) >= 4; x = x[4:] {
+			a, b, c, d = min(a, A(x[0])), min(b, A(x[1])), min(c, A(x[2])), min(d, A(x[3]))
 		}
-		return acc
+		for _, v := range x {
+			a = min(a, A(v))
+		}
+		return min(a, b, c, d)
 	case anyOf:
 		for _, v := range x {
 			if v != 0 {

@@ -1,6 +1,10 @@
 package cpu
 
-import "tarn/kernels"
+import (
+	"math"
+
+	"tarn/kernels"
+)
 
 // maxGrad is the body of MaxGrad: for each maximum it counts the elements that
 // equal it, then shares dy out among them.
@@ -11,6 +15,13 @@ func maxGrad[T float](a *kernels.Args) error {
 	split(&m, &keptOut, &reducedOut)
 	kept := newWalk(&keptX, &m, &dy, &keptOut)
 	reduced := newWalk(&reducedX, &reducedOut)
+	if c := inC[T](kept.total * reduced.total); c != nil && kept.rank <= 2 && reduced.rank <= 2 {
+		rows, columns := reduced.step(0) == 4 && reduced.step(1) == 4, kept.step(0) == 4 && kept.step(3) == 4
+		if rows || columns {
+			c.maxGrad(kept, reduced, !rows)
+			return nil
+		}
+	}
 	grain := max(serialBelow/reduced.total, 1)
 	if chunks(kept.total, grain) == 1 {
 		maxGradAll[T](&kept, &reduced)
@@ -85,6 +96,10 @@ func argBestOf[S number](id kernels.ID, a *kernels.Args) {
 	n, step := kept.Dims[axis], kept.Strides[axis]*bytesOf[S]()
 	kept.Dims[axis] = 1
 	w := newWalk(&out, &kept)
+	if c := inC[float32](w.total * n); c != nil && w.dtypes[1] == kernels.Float32 && w.rank <= 2 && (step == 4 || w.step(1) == 4 && n <= math.MaxInt32) {
+		c.index(id, w, n, step, step != 4)
+		return
+	}
 	grain := max(serialBelow/n, 1)
 	if chunks(w.total, grain) == 1 {
 		argBestAll[S](id, &w, n, step)

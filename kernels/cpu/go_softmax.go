@@ -36,37 +36,26 @@ func linesOf(id kernels.ID, a *kernels.Args) lines {
 	return l
 }
 
-// inC returns c if its bodies can do l: elements side by side, and lines one
-// step apart.
-func (l *lines) inC(c *fast) *fast {
+// inC does l in C and reports whether it could: the elements of lines side by side,
+// those of a scan maybe in falling order, and lines one step apart, or lines side by
+// side in up to two dims.
+func (l *lines) inC(c *fast) bool {
+	rows, back, columns := l.rank == 1, l.rank == 1 && (l.id == kernels.CumSum || l.id == kernels.CumProd), l.rank <= 2
 	for k := range l.operands {
-		if l.gaps[k] != 4 || l.rank != 1 {
-			return nil
-		}
+		rows, back, columns = rows && l.gaps[k] == 4, back && l.gaps[k] == -4, columns && l.step(k) == 4
 	}
-	return c
-}
-
-// columnsInC likewise, for lines that lie side by side.
-func (l *lines) columnsInC(c *fast) *fast {
-	for k := range l.operands {
-		if l.step(k) != 4 || l.rank > 2 {
-			return nil
-		}
+	if c == nil || !rows && !back && !columns {
+		return false
 	}
-	return c
+	c.lines(*l, !rows && !back)
+	return true
 }
 
 // alongAxis returns the body of a softmax or its gradient.
 func alongAxis[T float](id kernels.ID) func(a *kernels.Args) error {
 	return func(a *kernels.Args) error {
 		l := linesOf(id, a)
-		if c := l.inC(inC[T](l.len * l.total)); c != nil {
-			c.softmax(l)
-			return nil
-		}
-		if c := l.columnsInC(inC[T](l.len * l.total)); c != nil {
-			c.softmaxColumns(l)
+		if l.inC(inC[T](l.len * l.total)) {
 			return nil
 		}
 		grain := max(serialBelow/8/l.len, 1)

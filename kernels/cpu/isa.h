@@ -17,8 +17,10 @@
 #include "reduce.h"
 #include "loss.h"
 #include "fold.h"
+#include "choice.h"
 #include "softmax.h"
 #include "softmax_columns.h"
+#include "scan.h"
 #include "norm.h"
 #include "batchnorm.h"
 #include "optim.h"
@@ -62,10 +64,10 @@ const struct isa INSTANCE = {
 	.to_floats = {[F16] = f16_to_floats, [BF16] = bf16_to_floats},
 	.from_floats = {[F16] = f16_from_floats, [BF16] = bf16_from_floats},
 	.fill = fill_run,
+	.transpose = transpose,
 	.random = random_run,
 	.fold_run = fold_run,
-	.fold_rows = fold_rows,
-	.fold_columns = fold_columns,
+	.fold = {[TOTAL_OF] = {fold_rows, fold_columns}, [INDEX_OF] = {index_rows, index_columns}, [GRAD_OF_MAX] = {max_grad_rows, max_grad_columns}},
 	.loss = loss_rows,
 	.loss_grad = loss_grad_rows,
 	.attention_packed = attention_packed,
@@ -76,10 +78,7 @@ const struct isa INSTANCE = {
 	.attention = attention_block,
 	.attention_grad = attention_grad_head,
 	.attention_grad_join = attention_grad_join,
-	.softmax = softmax_rows,
-	.softmax_grad = softmax_grad_rows,
-	.softmax_columns = softmax_columns,
-	.softmax_grad_columns = softmax_grad_columns,
+	.lines = {[SOFTMAX] = {softmax_rows, softmax_columns}, [SOFTMAX_GRAD] = {softmax_grad_rows, softmax_grad_columns}, [SCAN] = {scan_rows, scan_columns}},
 	.norm = norm_rows,
 	.norm_grad = norm_grad_rows,
 	.batch = {batch_planes, batch_columns},

@@ -135,16 +135,28 @@ static inline int64_t tarn_rows_in_band(const struct conv *v) {
 	return lines < 1 ? 0 : (lines - 1) / v->sh + 1;
 }
 
-// lines are rows of n elements side by side of a softmax, out [rows,n] from a, or
-// of its gradient, from a, dy, and b, the softmax. Of columns the lines lie side by
-// side, and their elements ld apart; there are outer such sets.
+// lines are the elements along one dim of a softmax, out from a, of its gradient,
+// from a, dy, and b, the softmax, or of a scan, out from a: rows lines of n elements
+// side by side, with back in falling order, and ld from line to line. Of columns the
+// lines lie side by side, and their elements ld apart; there are outer such sets.
 struct lines {
 	int64_t rows, n;
 	int64_t outer, out_outer, a_outer, b_outer;
 	float *out;
 	const float *a, *b;
 	int64_t ldout, lda, ldb;
-	int32_t log;
+	int32_t log, product, back; // the softmax's logarithm; a scan of products
+};
+
+enum line_op { SOFTMAX, SOFTMAX_GRAD, SCAN, NUM_LINE_OPS };
+
+// turn is a copy of outer matrices x [rows, columns], columns side by side, to their
+// transposes, whose columns, x's rows, lie side by side.
+struct turn {
+	int64_t outer, rows, columns;
+	int64_t x_outer, ldx, out_outer, ldout;
+	float *out;
+	const float *x;
 };
 
 // fold is a reduction: result [outer,kept] k of o is made of x [rows,n] beginning at
@@ -158,11 +170,17 @@ struct fold {
 	double alpha;                                       // a sum's factor, a variance's correction
 	const float *x;
 	float *out, *mean; // mean beside a variance
+	int64_t *index;    // the result instead of out, where that is an index
+	// The gradient of a maximum, which is out: dx, with steps of its own, from dy.
+	int64_t dx_outer, dx_kept, dx_row, dx_n, dy_outer, dy_kept;
+	float *dx;
+	const float *dy;
 };
 
 // The reductions; a norm is how many are not 0, the sum of sizes, or the root of
 // that of the squares. And what a pass over the elements does.
-enum fold_op { FOLD_SUM = 1, FOLD_PROD, FOLD_MAX, FOLD_MIN, FOLD_VAR, FOLD_LOGSUMEXP, FOLD_COUNT, FOLD_SIZES, FOLD_ROOT };
+enum fold_op { FOLD_SUM = 1, FOLD_PROD, FOLD_MAX, FOLD_MIN, FOLD_VAR, FOLD_LOGSUMEXP, FOLD_COUNT, FOLD_SIZES, FOLD_ROOT, FOLD_ARGMAX, FOLD_ARGMIN };
+enum fold_kind { TOTAL_OF, INDEX_OF, GRAD_OF_MAX, NUM_FOLD_KINDS };
 enum fold_step { ADDING = 1, EXPING, MAXIMISING, MINIMISING, MULTIPLYING, SQUARING, SIZING, COUNTING };
 
 // norm is a normalisation of groups, rows of channels*size elements side by
@@ -221,13 +239,13 @@ struct isa {
 	void (*to_floats[NUM_HALVES])(float *out, const uint16_t *in, int64_t n);
 	void (*from_floats[NUM_HALVES])(uint16_t *out, const float *in, int64_t n);
 	void (*fill)(float *out, int64_t n, float value);
+	void (*transpose)(float *out, int64_t ldout, const float *x, int64_t ldx, int64_t rows, int64_t columns);
 	// n elements, x those that dropout takes, that begin with word 0 of a block.
 	void (*random)(const struct draw *d, float *out, const float *x, int64_t n, int64_t block);
 	// One pass over n > 0 elements side by side, relative to beside.
 	double (*fold_run)(int step, const float *x, int64_t n, double beside);
 	// Results [k0,k1) of o, of runs and of columns.
-	void (*fold_rows)(const struct fold *f, int64_t o, int64_t k0, int64_t k1);
-	void (*fold_columns)(const struct fold *f, int64_t o, int64_t k0, int64_t k1);
+	void (*fold[NUM_FOLD_KINDS][2])(const struct fold *f, int64_t o, int64_t k0, int64_t k1);
 	// Rows [i0,i1) of a loss.
 	void (*loss)(const struct loss *l, int64_t i0, int64_t i1);
 	void (*loss_grad)(const struct loss *l, int64_t i0, int64_t i1);
@@ -242,12 +260,10 @@ struct isa {
 	void (*attention)(const struct attention *a, int64_t piece, float *scratch);
 	void (*attention_grad)(const struct attention *a, int64_t piece, float *scratch);
 	void (*attention_grad_join)(const struct attention *a, int64_t piece);
-	// Rows [i0,i1) of a softmax or of a normalisation. norm_grad leaves the sums
-	// for dw and db, of per*channels each, in parts; acc has as many floats.
-	void (*softmax)(const struct lines *l, int64_t i0, int64_t i1);
-	void (*softmax_grad)(const struct lines *l, int64_t i0, int64_t i1);
-	void (*softmax_columns)(const struct lines *l, int64_t i0, int64_t i1);
-	void (*softmax_grad_columns)(const struct lines *l, int64_t i0, int64_t i1);
+	// Lines [i0,i1), of rows and of columns.
+	void (*lines[NUM_LINE_OPS][2])(const struct lines *l, int64_t i0, int64_t i1);
+	// Rows [i0,i1) of a normalisation. norm_grad leaves the sums for dw and db, of
+	// per*channels each, in parts; acc has as many floats.
 	void (*norm)(const struct norm *h, int64_t i0, int64_t i1);
 	void (*norm_grad)(const struct norm *h, int64_t i0, int64_t i1, float *acc, double *parts);
 	// Channels [c0,c1) of a batch normalisation, of planes and of columns.
