@@ -81,3 +81,6 @@ void tarn_batch(struct batch *h, const uintptr_t at[9], int threads);
 
 // A copy of elements of four bytes.
 void tarn_turn(struct turn *t, uintptr_t out, uintptr_t x, int threads);
+
+// A pooling, whose places are those of MAX_POOL alone, or its gradient to x.
+void tarn_pool(struct pool *p, enum pool_op op, uintptr_t x, uintptr_t y, uintptr_t places, int threads);

@@ -31,6 +31,9 @@ func cell[T element](v *kernels.View, plane uintptr, i, j int64) *T {
 // poolings.
 func maxPool[T float](a *kernels.Args) error {
 	y, p := &a.Out[0], &a.Attr.Pool
+	if inC[T](minRun) != nil && poolInC(kernels.MaxPool, &a.In[0], y, &a.Out[1], p) {
+		return nil
+	}
 	planes, grain := y.Dims[0]*y.Dims[1], grainOf(y.Dims[2]*y.Dims[3]*int64(p.Kernel[0])*int64(p.Kernel[1]))
 	if chunks(planes, grain) == 1 {
 		maxPoolPlanes[T](a, 0, planes)
@@ -88,21 +91,36 @@ func maxPoolGrad[T float](a *kernels.Args) error {
 
 func maxPoolGradPlanes[T float](a *kernels.Args, lo, hi int64) {
 	dy, indices, dx := &a.In[0], &a.In[1], &a.Out[0]
-	dense := whole(dx)
+	inRows, sums := whole(dx), dy.Dims[2]*dy.Dims[3]
+	flat := inRows && whole(dy) && whole(indices)
 	for u := lo; u < hi; u++ {
 		n, c := u/dx.Dims[1], u%dx.Dims[1]
 		fillPlane(dx, n, c, T(0))
 		from, places, to := planeAt(dy, n, c), planeAt(indices, n, c), planeAt(dx, n, c)
+		if flat && sums > 0 {
+			addAt(dense[T](to, dx.Dims[2]*dx.Dims[3]), dense[T](from, sums), dense[int64](places, sums))
+			continue
+		}
 		for i := range dy.Dims[2] {
 			for j := range dy.Dims[3] {
 				switch where := *cell[int64](indices, places, i, j); {
 				case where < 0 || where >= dx.Dims[2]*dx.Dims[3]: // a window without an element
-				case dense:
+				case inRows:
 					*at[T](to, where, sizeOf[T]()) += *cell[T](dy, from, i, j)
 				default:
 					*cell[T](dx, to, where/dx.Dims[3], where%dx.Dims[3]) += *cell[T](dy, from, i, j)
 				}
 			}
+		}
+	}
+}
+
+// addAt adds each x to the element of out that its place names, if it is one.
+func addAt[T float](out, x []T, places []int64) {
+	x = x[:len(places)]
+	for i, where := range places {
+		if uint64(where) < uint64(len(out)) {
+			out[where] += x[i]
 		}
 	}
 }
@@ -197,10 +215,16 @@ func addToCells[T float](dx *kernels.View, plane uintptr, rows, columns span, sh
 }
 
 func avgPool[T float](a *kernels.Args) error {
+	if inC[T](minRun) != nil && poolInC(kernels.AvgPool, &a.In[0], &a.Out[0], nil, &a.Attr.Pool) {
+		return nil
+	}
 	return average[T](means{&a.In[0], &a.Out[0], &a.Attr.Pool}, false)
 }
 
 func avgPoolGrad[T float](a *kernels.Args) error {
+	if inC[T](minRun) != nil && poolInC(kernels.AvgPoolGrad, &a.Out[0], &a.In[0], nil, &a.Attr.Pool) {
+		return nil
+	}
 	return average[T](means{&a.Out[0], &a.In[0], &a.Attr.Pool}, true)
 }
 

@@ -31,6 +31,7 @@
 #include "conv_pack.h"
 #include "conv.h"
 #include "conv_depthwise.h"
+#include "window.h"
 
 const struct isa INSTANCE = {
 	.gemm = gemm_block,
@@ -84,6 +85,7 @@ const struct isa INSTANCE = {
 	.batch = {batch_planes, batch_columns},
 	.batch_grad = {batch_grad_planes, batch_grad_columns},
 	.join_columns = join_columns,
+	.pool = {[MAX_POOL] = max_pool_planes, [AVG_POOL] = avg_pool_planes, [AVG_POOL_GRAD] = avg_pool_grad_planes},
 	.sgd = sgd_run,
 	.adamw = adamw_run,
 };

@@ -6,7 +6,7 @@
 //	  vmath_*.h  functions of vectors, division.h those of whole quotients, activation.h those of neural networks
 //	  half.h elementwise.h compare.h random.h optim.h
 //	  reduce.h loss.h fold.h choice.h softmax.h softmax_columns.h scan.h norm.h batchnorm.h
-//	  gemm_tile.h gemm.h attention.h attention_grad.h conv_pack.h conv.h conv_depthwise.h
+//	  gemm_tile.h gemm.h attention.h attention_grad.h conv_pack.h conv.h conv_depthwise.h window.h
 //	dispatch.c which instance this processor can run
 //	entry.c    the calls from Go: cut the work into pieces; entry_*.c families of ops
 //	pool.c     the threads that the pieces are shared out over
@@ -220,6 +220,24 @@ struct draw {
 	int32_t some, op;
 };
 
+// pool is a pooling of planes x [h,w] to y [oh,ow], or its gradient, from given to
+// grad. Columns lie side by side, windows have kh x kw elements, and places are
+// indices in a plane.
+enum pool_op { MAX_POOL, AVG_POOL, AVG_POOL_GRAD, NUM_POOLS };
+enum {
+	POOL_COLUMNS = 256, // that are done at a time
+	POOL_REACH = 64,    // columns that a window has at most, those between its elements included
+	POOL_STRIDE = 4,    // the largest stride of columns
+};
+struct pool {
+	const float *x, *given;
+	float *y, *grad;
+	int64_t *places;
+	int64_t planes, channels, h, w, oh, ow, kh, kw, sh, sw, ph, pw, dh, dw;
+	int64_t x_image, x_channel, x_row, y_image, y_channel, y_row, places_image, places_channel, places_row;
+	int32_t count_pad; // padding counts as elements of a mean
+};
+
 struct isa {
 	// Columns [j0,j1) of one group, rows [i0,i1) of one group's weight gradient,
 	// planes [u0,u1) and groups [c0,c1) where a group has one channel. Each has
@@ -270,6 +288,7 @@ struct isa {
 	void (*batch[2])(const struct batch *h, int64_t c0, int64_t c1);
 	void (*batch_grad[2])(const struct batch *h, int64_t c0, int64_t c1);
 	void (*join_columns)(float *out, const double *parts, int64_t ld, int64_t rows, int64_t n);
+	void (*pool[NUM_POOLS])(const struct pool *p, int64_t u0, int64_t u1); // planes [u0,u1)
 	void (*sgd)(const struct sgd *h, float *p, float *m, const float *g, int64_t n); // m NULL: no momentum
 	void (*adamw)(const struct adamw *h, float *p, float *m, float *v, const float *g, int64_t n);
 };

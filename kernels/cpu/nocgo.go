@@ -21,6 +21,10 @@ func convInC(*convolution, *kernels.Args) bool           { return false }
 func convGradInputInC(*convolution, *kernels.Args) bool  { return false }
 func convGradWeightInC(*convolution, *kernels.Args) bool { return false }
 
+func poolInC(kernels.ID, *kernels.View, *kernels.View, *kernels.View, *kernels.PoolAttr) bool {
+	return false
+}
+
 func halvesToFloats([]float32, kernels.DType, uintptr) bool { return false }
 
 func halvesFromFloats([]float32, kernels.DType, uintptr) bool { return false }

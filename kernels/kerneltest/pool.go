@@ -99,6 +99,7 @@ func (s *suite) pool() {
 		p(1, 2, 2, 5, 3, 3, 2, 2).ceil(), p(1, 2, 9, 9, 3, 3, 1, 2).dilated(2, 3).padded(2, 1), p(1, 2, 8, 9, 2, 2, 5, 4), p(1, 2, 8, 9, 2, 2, 5, 4).ceil(),
 		p(1, 2, 5, 1, 5, 1, 1, 1), p(1, 1, 1, 40, 1, 4, 1, 3).padded(0, 2), p(1, 2, 1, 1, 2, 2, 1, 1).dilated(3, 3).padded(1, 1).ceil(),
 		p(0, 2, 4, 4, 2, 2, 2, 2), p(2, 0, 4, 4, 2, 2, 2, 2), p(2, 3, 33, 65, 3, 3, 2, 2).padded(1, 1), p(1, 2, 5, 7, 7, 9, 1, 1).padded(2, 3),
+		p(1, 2, 3, 1203, 2, 3, 1, 2).padded(0, 1), p(2, 1, 3, 700, 2, 3, 1, 1).dilated(1, 5).padded(1, 1), p(1, 1, 2, 1500, 2, 5, 2, 4).padded(1, 2).counting(),
 	}
 	for _, shape := range list {
 		if isAdaptive(s.id) && (shape.n == 0 || shape.c == 0) {
@@ -107,6 +108,9 @@ func (s *suite) pool() {
 		for _, g := range []generator{uniform(s.rand), ties(s.rand), unruly(s.rand)} {
 			s.check(s.poolCall(shape, inOrder, g))
 			s.check(s.poolCall(shape, s.pick, g))
+		}
+		if s.id == kernels.MaxPool {
+			s.check(s.poolCall(shape, inOrder, extreme(s.rand)))
 		}
 	}
 	for range 40 {
