@@ -25,9 +25,10 @@ var checkpointDef = &opDef{name: "Checkpoint"} // which stands for the ops of a 
 // until the garbage collector finds it or the scope around ends.
 //
 // Gradients reach parameters that f finds in its closure as well; a tensor with
-// history is better an input, since what f makes of such tensors alone is
-// recorded at once. What f reads must not change before backward: for inputs, and
-// for leaves that it meets together with them, that is [ErrInPlace].
+// history is better an input, since what f makes of such tensors, alone or with
+// constants, is recorded at once. What f reads must not change before backward:
+// for inputs, and for leaves that it meets together with them, that is
+// [ErrInPlace].
 //
 // In the first call f's inputs take no gradient: OnGrad and KeepGrad refuse what
 // f makes of them. A failure of f is the result's error, or in a backward that of

@@ -57,7 +57,7 @@ func (b *graphBlock) function(m *machine) func(inputs ...*tensor.Tensor) *tensor
 			for k, t := range st.call.run(inner) {
 				v := st.first + value(k)
 				inner.tensors[v], led[v] = t, isLed
-				own[v] = isLed && st.makesNew()
+				own[v] = led[st.call.receiver()] && st.makesNew()
 			}
 		}
 		for i := range b.steps {
@@ -70,6 +70,17 @@ func (b *graphBlock) function(m *machine) func(inputs ...*tensor.Tensor) *tensor
 		m.errs = append(m.errs, inner.errs...)
 		return inner.tensors[b.out]
 	}
+}
+
+// receiver is the first tensor among the arguments: not all others, such as
+// the statistics of a BatchNorm, say where the result lives.
+func (c *opCall) receiver() value {
+	for _, a := range c.args {
+		if v, ok := a.(value); ok {
+			return v
+		}
+	}
+	return noValue
 }
 
 // makesNew reports whether the results lie in memory of their own, for all that
@@ -136,12 +147,15 @@ func (g *graphDraw) drawBlock() bool {
 		return false
 	}
 	var all []value
-	b.reads(func(v value) {
-		e := g.entry(v)
-		if all = append(all, v); !e.grad || g.pick(4) > 0 {
+	b.reads(func(v value) { all = append(all, v) })
+	constant := slices.ContainsFunc(all, func(v value) bool { return !g.entry(v).grad })
+	for _, v := range all {
+		// What is made of constants and of what has history is recorded at once, and
+		// no scope ends a record.
+		if e := g.entry(v); !e.grad || constant && g.p.made(v).leaf == nil || g.pick(4) > 0 {
 			b.inputs = append(b.inputs, v)
 		}
-	})
+	}
 	if len(b.inputs) == 0 {
 		b.inputs = all[:1]
 	}

@@ -120,7 +120,8 @@ func (st *graphStep) exact(operand func(v value) bool) bool {
 	return is
 }
 
-// floor is 32 units, of the narrowest type, of the largest gradient.
+// floor is 128 units, of the narrowest type, of the largest gradient: a softmax over
+// one element leaves some of them where the reference has just 0.
 func (p *graphProgram) floor(o graphOutcome) float64 {
 	most, widest := 0.0, 0.0
 	for _, l := range o.lists {
@@ -139,7 +140,7 @@ func (p *graphProgram) floor(o graphOutcome) float64 {
 			most = max(most, math.Abs(x))
 		}
 	}
-	return 32 * widest * most
+	return 128 * widest * most
 }
 
 // compare returns the first way in which got is not what the reference's runs
