@@ -45,6 +45,11 @@ func (l *Conv2D) Init(g *tensor.Generator) error {
 	return kaimingAll(l, g, l.Weight.Dim(1)*l.Weight.Dim(2)*l.Weight.Dim(3))
 }
 
+// Init draws weight and bias anew, from the distribution of [NewConv1D].
+func (l *Conv1D) Init(g *tensor.Generator) error {
+	return kaimingAll(l, g, l.Weight.Dim(1)*l.Weight.Dim(2))
+}
+
 func kaimingAll(m Module, g *tensor.Generator, fanIn int) error {
 	for _, p := range m.Parameters() {
 		if err := uniformly(p.Tensor, g, KaimingUniformBound(fanIn), fanIn); err != nil {

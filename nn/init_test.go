@@ -51,21 +51,50 @@ func TestInitialisers(t *testing.T) {
 	require.True(t, w.RequiresGrad())
 }
 
-// TestLinearInit: the distribution is that of NewLinear.
-func TestLinearInit(t *testing.T) {
-	l, err := nn.NewLinear(tensor.CPU(), tensor.Float32, 25, 40, rand.New(rand.NewPCG(1, 2)))
-	require.NoError(t, err)
-	require.NoError(t, l.Init(tensor.NewGenerator(3)))
-	for _, p := range l.Parameters() {
+// TestInit: Init draws from the distribution of the constructor, whose bound for 25
+// elements is PyTorch's 1/5.
+func TestInit(t *testing.T) {
+	const f32 = tensor.Float32
+	d, r := tensor.CPU(), rand.New(rand.NewPCG(1, 2))
+	for name, f := range map[string]func() (nn.Module, error){
+		"Linear": func() (nn.Module, error) { return nn.NewLinear(d, f32, 25, 60, r) },
+		"Conv2D": func() (nn.Module, error) { return nn.NewConv2D(d, f32, 2, 60, [2]int{5, 5}, tensor.Conv{Groups: 2}, r) },
+		"Conv1D": func() (nn.Module, error) { return nn.NewConv1D(d, f32, 5, 60, 5, tensor.Conv{}, r) },
+	} {
+		l, err := f()
+		require.NoError(t, err)
+		require.Len(t, l.Parameters(), 2)
+		checkBound(t, name+" made", l, 0.2)
+		require.NoError(t, l.(interface{ Init(*tensor.Generator) error }).Init(tensor.NewGenerator(3)))
+		checkBound(t, name+" drawn anew", l, 0.2)
+	}
+}
+
+// checkBound demands that each parameter comes near to the bound and not beyond it.
+func checkBound(t *testing.T, what string, m nn.Module, bound float32) {
+	t.Helper()
+	for _, p := range m.Parameters() {
 		x, err := tensor.Data[float32](p.Tensor)
 		require.NoError(t, err)
 		most := float32(0)
 		for _, v := range x {
 			most = max(most, v, -v)
 		}
-		require.LessOrEqual(t, most, float32(0.2))
-		require.Greater(t, most, float32(0.18))
+		require.LessOrEqual(t, most, bound, "%s: %s", what, p.Name)
+		require.Greater(t, most, 0.9*bound, "%s: %s", what, p.Name)
 	}
+}
+
+// TestEmbeddingInit: rows are normal with a deviation of 1, as PyTorch's.
+func TestEmbeddingInit(t *testing.T) {
+	e, err := nn.NewEmbedding(tensor.CPU(), tensor.Float64, 100, 50, rand.New(rand.NewPCG(1, 2)))
+	require.NoError(t, err)
+	mean, err := e.Weight.NoGrad().Mean().Item()
+	require.NoError(t, err)
+	deviation, err := e.Weight.NoGrad().Std(1).Item()
+	require.NoError(t, err)
+	require.InDelta(t, 0, mean, 0.05)
+	require.InDelta(t, 1, deviation, 0.05)
 }
 
 // TestDropoutModule: it drops in training and passes its input on otherwise.

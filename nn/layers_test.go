@@ -22,6 +22,9 @@ var made = map[string]func(*maker) nn.Module{
 	"Conv2D/no bias": func(m *maker) nn.Module {
 		return layer(m.t)(nn.NewConv2D(m.d, m.dt, 4, 3, [2]int{3, 3}, tensor.Conv{Dilation: [2]int{1, 2}}, m.r, nn.NoBias))
 	},
+	"Conv1D": func(m *maker) nn.Module {
+		return layer(m.t)(nn.NewConv1D(m.d, m.dt, 3, 4, 3, tensor.Conv{Stride: [2]int{2}, Padding: [2]int{1}}, m.r))
+	},
 	"BatchNorm":      func(m *maker) nn.Module { return layer(m.t)(nn.NewBatchNorm(m.d, m.dt, 4)) },
 	"BatchNorm/rows": func(m *maker) nn.Module { return layer(m.t)(nn.NewBatchNorm(m.d, m.dt, 6)) },
 	"BatchNorm/no running statistics": func(m *maker) nn.Module {
@@ -135,6 +138,7 @@ func TestLayersBadSizes(t *testing.T) {
 		"Linear":       func() (nn.Module, error) { return nn.NewLinear(d, dt, 0, 3, r) },
 		"Conv2D":       func() (nn.Module, error) { return nn.NewConv2D(d, dt, 3, 3, [2]int{3, 0}, tensor.Conv{}, r) },
 		"Conv2D(4, 6":  func() (nn.Module, error) { return nn.NewConv2D(d, dt, 4, 6, [2]int{3, 3}, tensor.Conv{Groups: 4}, r) },
+		"Conv1D":       func() (nn.Module, error) { return nn.NewConv1D(d, dt, 3, 3, 0, tensor.Conv{}, r) },
 		"BatchNorm":    func() (nn.Module, error) { return nn.NewBatchNorm(d, dt, 0) },
 		"LayerNorm":    func() (nn.Module, error) { return nn.NewLayerNorm(d, dt, nil) },
 		"RMSNorm":      func() (nn.Module, error) { return nn.NewRMSNorm(d, dt, []int{2, -1}) },

@@ -26,6 +26,7 @@ LAYERS = {
     "Linear/no bias": (lambda: nn.Linear(6, 4, bias=False), ROWS),
     "Conv2D": (lambda: nn.Conv2d(4, 6, (3, 2), stride=(2, 1), padding=(1, 0), groups=2), IMAGES),
     "Conv2D/no bias": (lambda: nn.Conv2d(4, 3, 3, dilation=(1, 2), bias=False), IMAGES),
+    "Conv1D": (lambda: nn.Conv1d(3, 4, 3, stride=2, padding=1), ROWS),
     "BatchNorm": (lambda: nn.BatchNorm2d(4), IMAGES),
     "BatchNorm/rows": (lambda: nn.BatchNorm1d(6), (5, 6)),
     "BatchNorm/no running statistics": (lambda: nn.BatchNorm2d(4, track_running_stats=False), IMAGES),
