@@ -70,8 +70,23 @@ func (s *Stream) unpoison(block memory.Block) error {
 	return nil
 }
 
-// unpoison makes good what was allocated in the capture, which has ended.
+// unpoison makes good what was allocated in the capture, which has ended. A stream
+// that was drawn in has made good by itself what it allocated right before that, and
+// poisons and makes good without a sequence number: the graph comes after it all.
 func (c *capture) unpoison() error {
+	if !c.dev.poisons {
+		return nil
+	}
+	up := c.dev.backend.Upstream()
+	for _, s := range c.streams[1:] {
+		e, err := up.RecordEvent(s.id)
+		if err == nil {
+			err = errors.Join(up.WaitEvent(c.origin.id, e), up.DestroyEvent(e))
+		}
+		if err != nil {
+			return err
+		}
+	}
 	for _, block := range c.fresh {
 		if err := c.dev.backend.(poisoner).unpoison(c.origin.id, block.Ptr, block.Size); err != nil {
 			return err
