@@ -31,6 +31,7 @@
 #include "conv_pack.h"
 #include "conv.h"
 #include "conv_depthwise.h"
+#include "conv_depthwise_weight.h"
 #include "window.h"
 
 const struct isa INSTANCE = {

@@ -6,7 +6,7 @@
 //	  vmath_*.h  functions of vectors, division.h those of whole quotients, activation.h those of neural networks
 //	  half.h elementwise.h compare.h random.h optim.h
 //	  reduce.h loss.h fold.h choice.h softmax.h softmax_columns.h scan.h norm.h batchnorm.h
-//	  gemm_tile.h gemm.h attention.h attention_grad.h conv_pack.h conv.h conv_depthwise.h window.h
+//	  gemm_tile.h gemm.h attention.h attention_grad.h conv_pack.h conv.h conv_depthwise.h conv_depthwise_weight.h window.h
 //	dispatch.c which instance this processor can run
 //	entry.c    the calls from Go: cut the work into pieces; entry_*.c families of ops
 //	pool.c     the threads that the pieces are shared out over
@@ -128,10 +128,12 @@ static inline int64_t tarn_absolute(int64_t x) { return x < 0 ? -x : x; }
 // tarn_line_length is how many floats a row of the grid needs of a line, where a
 // group has one channel, and tarn_rows_in_band how many rows of it are done at a
 // time; below 1 the work space is too small. See conv_depthwise.h.
-static inline int64_t tarn_line_length(const struct conv *v) { return (v->gw + 31) / 32 * 32 + (v->nkw - 1) * tarn_absolute(v->ddw) / v->sw + 1; }
+static inline int64_t tarn_line_length(const struct conv *v) {
+	return ((v->gw + 31) / 32 * 32 + (v->nkw - 1) * tarn_absolute(v->ddw) / v->sw + 16) / 16 * 16;
+}
 
 static inline int64_t tarn_rows_in_band(const struct conv *v) {
-	int64_t lines = (SCRATCH / 4 - 4 * v->nkh * v->nkw) / (tarn_line_length(v) * v->sw) - (v->nkh - 1) * tarn_absolute(v->ddh);
+	int64_t lines = (SCRATCH / 4 - 34 * v->nkh * v->nkw) / (tarn_line_length(v) * v->sw) - (v->nkh - 1) * tarn_absolute(v->ddh);
 	return lines < 1 ? 0 : (lines - 1) / v->sh + 1;
 }
 
