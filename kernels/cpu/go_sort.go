@@ -42,15 +42,15 @@ func sortWorkspace(a *kernels.Args) int64 {
 func sortAxis(a *kernels.Args) error {
 	switch a.In[0].DType {
 	case kernels.Float32:
-		sortRows(a, func(x float32) uint64 { return floatKey(float64(x)) })
+		sortRows[float32](a, nil, packFloats)
 	case kernels.Float64:
-		sortRows(a, floatKey)
+		sortRows(a, floatKey, nil)
 	case kernels.Int64:
-		sortRows(a, func(x int64) uint64 { return uint64(x) ^ 1<<63 })
+		sortRows(a, func(x int64) uint64 { return uint64(x) ^ 1<<63 }, nil)
 	case kernels.Int32:
-		sortRows(a, func(x int32) uint64 { return uint64(int64(x)) ^ 1<<63 })
+		sortRows[int32](a, nil, packWholes[int32])
 	case kernels.Uint8, kernels.Bool:
-		sortRows(a, func(x uint8) uint64 { return uint64(x) })
+		sortRows[uint8](a, nil, packWholes[uint8])
 	default:
 		return noBody(kernels.Sort, a)
 	}
@@ -80,12 +80,13 @@ type sorting[S number] struct {
 	flip      uint64
 	room      []entry
 	key       func(S) uint64
+	pack      packRow // of short elements, in place of key
 }
 
-func sortRows[S number](a *kernels.Args, key func(S) uint64) {
+func sortRows[S number](a *kernels.Args, key func(S) uint64, pack packRow) {
 	axis := a.Attr.Axis
 	in, values, indices := a.In[0], a.Out[0], a.Out[1]
-	s := sorting[S]{n: in.Dims[axis], k: values.Dims[axis], key: key,
+	s := sorting[S]{n: in.Dims[axis], k: values.Dims[axis], key: key, pack: pack,
 		from: in.Strides[axis] * bytesOf[S](), gap: values.Strides[axis] * bytesOf[S](), indexGap: indices.Strides[axis] * 8}
 	in.Dims[axis], values.Dims[axis], indices.Dims[axis] = 1, 1, 1
 	s.walk = newWalk(&in, &values, &indices)
@@ -120,6 +121,10 @@ func (s *sorting[S]) rows(lo, hi, slots int64) {
 // row sorts row i of the walk's present run in first and second.
 func (s *sorting[S]) row(i int64, first, second []entry) {
 	x := s.ptr[0] + uintptr(i*s.step(0))
+	if s.pack != nil {
+		s.packedRow(i, x, wordsIn(first), wordsIn(second))
+		return
+	}
 	var sorted []entry
 	if s.k <= s.n/fewOf {
 		sorted = first[:s.k]
@@ -135,6 +140,11 @@ func (s *sorting[S]) row(i int64, first, second []entry) {
 		*at[S](v, int64(j), s.gap) = *at[S](x, e.index, s.from)
 		*at[int64](d, int64(j), s.indexGap) = e.index
 	}
+}
+
+// wordsIn returns as many words in the memory of entries.
+func wordsIn(room []entry) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(room))), len(room))
 }
 
 // entry returns that of element j of the row at x.
@@ -237,6 +247,10 @@ func sortGradLines[T float](l *lines, k, lo, hi int64) {
 	for l.seek(lo, hi); l.next(); {
 		for i := range l.n {
 			p := l.line(i)
+			if size := sizeOf[T](); l.gaps[0] == size && l.gaps[1] == size && l.gaps[2] == 8 {
+				placeAt(dense[T](p[0], l.len), dense[T](p[1], k), dense[int64](p[2], k))
+				continue
+			}
 			for j := range l.len {
 				*at[T](p[0], j, l.gaps[0]) = 0
 			}
@@ -245,6 +259,17 @@ func sortGradLines[T float](l *lines, k, lo, hi int64) {
 					*at[T](p[0], c, l.gaps[0]) = *at[T](p[1], j, l.gaps[1])
 				}
 			}
+		}
+	}
+}
+
+// placeAt makes out 0, but for x at the places.
+func placeAt[T float](out, x []T, places []int64) {
+	clear(out)
+	x = x[:len(places)]
+	for j, c := range places {
+		if uint64(c) < uint64(len(out)) {
+			out[c] = x[j]
 		}
 	}
 }
