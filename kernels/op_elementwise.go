@@ -89,7 +89,8 @@ const (
 	// it wraps; a negative power is 0, but for the bases 1 and -1, as in PyTorch.
 	// Number.
 	Pow
-	// Maximum, Minimum: NaN if one is NaN. Number.
+	// Maximum, Minimum: NaN if one is NaN. Of 0 and -0 it is either: PyTorch takes
+	// the second in its vectors and the first in what is left over. Number.
 	Maximum
 	Minimum
 	// FloorDivide: the quotient rounded down; Remainder: In[0] less that times

@@ -13,7 +13,8 @@ const (
 	// Products of float32 are kept in float64 on the way. Types as for Sum.
 	Prod
 	// Max, Min: the largest and smallest of In[0] over the dims that are 1 in
-	// Out[0]; NaN if one is NaN. Reducing nothing is an error. Number.
+	// Out[0]; NaN if one is NaN. Of 0 and -0 it is either, as in PyTorch. Reducing
+	// nothing is an error. Number.
 	Max
 	Min
 	// MaxGrad, of Max and of Min: Out[0] has x's dims; In[0] = dy and In[2] =

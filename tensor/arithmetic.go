@@ -31,8 +31,8 @@ func (t *Tensor) Div(u *Tensor) *Tensor { return binary(divDef, kernels.Div, t, 
 // 0, but for the bases 1 and -1.
 func (t *Tensor) Pow(u *Tensor) *Tensor { return binary(powDef, kernels.Pow, t, u) }
 
-// Maximum returns the larger elements, NaN where one is NaN. The gradient of
-// equals is shared in halves.
+// Maximum returns the larger elements, NaN where one is NaN; of 0 and -0 it is
+// either, as in PyTorch. The gradient of equals is shared in halves.
 func (t *Tensor) Maximum(u *Tensor) *Tensor { return binary(maximumDef, kernels.Maximum, t, u) }
 
 // Minimum returns the smaller elements, as [Tensor.Maximum] does the larger.

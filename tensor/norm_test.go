@@ -186,3 +186,24 @@ func TestBadNorms(t *testing.T) {
 		})
 	}
 }
+
+func TestNormsKeepTheSignOfZero(t *testing.T) { onDevices(t, checkNormsKeepTheSignOfZero) }
+
+// checkNormsKeepTheSignOfZero: where there is no bias nothing is added.
+func checkNormsKeepTheSignOfZero(t *testing.T, d *tensor.Device) {
+	minus := math.Copysign(0, -1)
+	for _, dt := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Float16} {
+		x := tensor.FromSlice(d, []float64{minus, 0, minus, 1}, 1, 4).To(dt)
+		w := tensor.FromSlice(d, []float64{1, -1, 2, minus}).To(dt)
+		for what, c := range map[string]struct {
+			y    *tensor.Tensor
+			want []bool
+		}{
+			"plain": {x.RMSNormDims(1, 0.1), []bool{true, false, true, false}}, "weighted": {x.RMSNorm(w, 0.1), []bool{true, true, true, true}},
+		} {
+			y, err := tensor.Data[float64](c.y.To(tensor.Float64))
+			require.NoError(t, err)
+			require.Equal(t, c.want, converted(y, math.Signbit), "%s %v: %v", what, dt, y)
+		}
+	}
+}

@@ -25,11 +25,11 @@ func (t *Tensor) Mean(dims ...int) *Tensor { return reduce(meanDef, kernels.Sum,
 func (t *Tensor) MeanKeep(dims ...int) *Tensor { return reduce(meanDef, kernels.Sum, t, true, dims) }
 
 // Max returns the largest element over the given dims, over all where none is
-// given; NaN where one is NaN. The gradient is shared out evenly among equal
-// elements, as by PyTorch's amax; a NaN that is the maximum gets it, where
-// PyTorch makes the gradients of the whole row NaN. Reducing no elements is an
-// error, and so are bools, of which [Tensor.Any] and [Tensor.All] are the maximum
-// and the minimum.
+// given; NaN where one is NaN, and of 0 and -0 either. The gradient is shared out
+// evenly among equal elements, as by PyTorch's amax; a NaN that is the maximum
+// gets it, where PyTorch makes the gradients of the whole row NaN. Reducing no
+// elements is an error, and so are bools, of which [Tensor.Any] and [Tensor.All]
+// are the maximum and the minimum.
 func (t *Tensor) Max(dims ...int) *Tensor { return reduce(maxDef, kernels.Max, t, false, dims) }
 
 // MaxKeep is [Tensor.Max] whose reduced dims stay.

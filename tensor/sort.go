@@ -27,8 +27,9 @@ func (t *Tensor) TopK(k, dim int, largest bool) (values, indices *Tensor) {
 }
 
 // MaxWithIndices returns the largest elements along dim and the index of the
-// first of each, as int64; NaN counts as the largest. The dim goes away. The
-// gradient goes to that element alone, where [Tensor.Max] shares it out.
+// first of each, as int64; NaN counts as the largest. Of 0 and -0, which are
+// equal, the value may be one and the index that of the other. The dim goes away.
+// The gradient goes to that element alone, where [Tensor.Max] shares it out.
 func (t *Tensor) MaxWithIndices(dim int) (values, indices *Tensor) {
 	return bestAlong(maxAtDef, kernels.Max, kernels.ArgMax, t, dim)
 }

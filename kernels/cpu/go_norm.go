@@ -82,9 +82,11 @@ func factor[T float](affine []kernels.View, c int64) float64 {
 	return element1[T](&affine[0], c)
 }
 
+// term is what is added to channel c: without a bias -0, which leaves a -0 what it
+// is.
 func term[T float](affine []kernels.View, c int64) float64 {
 	if len(affine) < 2 {
-		return 0
+		return math.Copysign(0, -1)
 	}
 	return element1[T](&affine[1], c)
 }
