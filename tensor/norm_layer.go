@@ -225,7 +225,8 @@ func groupNormBackward(g *gradients) error { return groupsBackward(g, kernels.Gr
 
 func groupsBackward(g *gradients, id kernels.ID) error {
 	x, stats := g.saved(0), g.saved(resultSlot)
-	statistics := []kernels.View{}
+	var views [2]kernels.View
+	statistics := views[:0]
 	if stats.err == nil {
 		for i := range stats.view.Dims[0] {
 			statistics = append(statistics, part(stats, i))
@@ -237,7 +238,7 @@ func groupsBackward(g *gradients, id kernels.ID) error {
 // normGradients runs the gradient id of a normalisation and puts those of its
 // operands. statistics are views of stats and of more.
 func normGradients(g *gradients, id kernels.ID, x, stats, more *Tensor, statistics []kernels.View) error {
-	operands := []*Tensor{g.up, x, stats}
+	operands := append(make([]*Tensor, 0, 8), g.up, x, stats) // and what launch reads of them
 	if more != nil {
 		operands = append(operands, more)
 	}

@@ -1,5 +1,7 @@
 package tensor
 
+import "tarn/kernels"
+
 // seen holds the handles that an op makes on the way: its operands in other
 // shapes, and what it keeps for backward. It fails with its call, and release
 // ends them all.
@@ -8,10 +10,10 @@ type seen struct {
 	held []*Tensor
 }
 
-// as returns t in another shape of as many elements: on the same bytes where
-// strides allow that, else a copy.
+// as returns t in a shape of as many elements: t itself where that is its own, a
+// view of the same bytes where strides allow that, else a copy.
 func (s *seen) as(t *Tensor, shape ...int) *Tensor {
-	if s.c.err != nil {
+	if s.c.err != nil || hasShape(&t.view, shape) {
 		return t
 	}
 	u := t.alias()
@@ -27,6 +29,14 @@ func (s *seen) as(t *Tensor, shape ...int) *Tensor {
 		s.c.err = err
 	}
 	return s.keep(u)
+}
+
+func hasShape(v *kernels.View, shape []int) bool {
+	same := int(v.Rank) == len(shape)
+	for d := 0; same && d < len(shape); d++ {
+		same = int(v.Dims[d]) == shape[d]
+	}
+	return same
 }
 
 // flat returns the tensors with one dim each.

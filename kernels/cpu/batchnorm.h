@@ -30,6 +30,43 @@ BODY void batch_planes(const struct batch *h, int64_t c0, int64_t c1) {
 	}
 }
 
+// add_wide_lanes returns the sum of the lanes of x.
+FN double add_wide_lanes(struct wide x) {
+	double lanes[VL], total = 0;
+	memcpy(lanes, &x, sizeof lanes);
+	for (int i = 0; i < VL; i++) total += lanes[i];
+	return total;
+}
+
+// grad_products returns the sum of dy*(x-mean)*rstd over channel c and sets *sum to
+// that of dy. Of each SUM_BLOCK of a plane the lanes are added up in float, in two chains.
+FN double grad_products(const struct batch *h, int64_t c, vf rstd, double *sum) {
+	const vf mean = all(h->mean[c]);
+	struct wide total = wide_of(0), product = total;
+	for (int64_t i = 0; i < h->images; i++) {
+		const float *dy = h->dy + i * h->dy_image + c * h->dy_channel, *x = h->x + i * h->x_image + c * h->x_channel;
+		for (int64_t j = 0; j < h->size;) {
+			vf s[2] = {{0}}, p[2] = {{0}};
+			int64_t end = h->size - j < SUM_BLOCK ? h->size : j + SUM_BLOCK;
+			for (; j + 2 * VL <= end; j += 2 * VL)
+				UNROLLED for (int k = 0; k < 2; k++) {
+					vf d = load(dy + j + k * VL);
+					s[k] += d;
+					p[k] += d * ((load(x + j + k * VL) - mean) * rstd);
+				}
+			for (; j < end; j += VL) {
+				vf d = load_up_to(dy + j, end - j);
+				s[0] += d;
+				p[0] += (vf)(first_mask(end - j < VL ? end - j : VL) & (vi)(d * ((load_up_to(x + j, end - j) - mean) * rstd)));
+			}
+			j = end;
+			total = wide_join(ADDING, total, widen(s[0] + s[1])), product = wide_join(ADDING, product, widen(p[0] + p[1]));
+		}
+	}
+	*sum = add_wide_lanes(total);
+	return add_wide_lanes(product);
+}
+
 // batch_grad_run writes dx = scale*(dy - sum - (x-mean)*product).
 FN void batch_grad_run(float *dx, const float *dy, const float *x, vf mean, vf scale, vf sum, vf product, int64_t n) {
 	int64_t j = 0;
@@ -41,12 +78,7 @@ BODY void batch_grad_planes(const struct batch *h, int64_t c0, int64_t c1) {
 	double count = (double)(h->images * h->size);
 	for (int64_t c = c0; c < c1; c++) {
 		float rstd = (float)(1 / __builtin_sqrt(h->variance[c] + h->eps)), scale = rstd * (h->w ? h->w[c] : 1);
-		double total = 0, product = 0;
-		for (int64_t i = 0; i < h->images; i++) {
-			double s[2];
-			grad_sums(h->dy + i * h->dy_image + c * h->dy_channel, h->x + i * h->x_image + c * h->x_channel, NULL, NULL, NULL, all(h->mean[c]), all(rstd), h->size, s);
-			total += s[0], product += s[1];
-		}
+		double total, product = grad_products(h, c, all(rstd), &total);
 		h->dw[c] = (float)product, h->db[c] = (float)total;
 		for (int64_t i = 0; i < h->images; i++) {
 			float *dx = h->y + i * h->y_image + c * h->y_channel;

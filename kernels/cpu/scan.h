@@ -28,7 +28,7 @@ FN vd scan_vector(const int product, vd x, vd *carry) {
 	x = combined(product, x, MOVED_UP(x, none, 4));
 #endif
 	vd y = combined(product, *carry, x);
-	*carry = LAST_LANE(y);
+	*carry = combined(product, *carry, LAST_LANE(x)); // sooner there than y's last lane, and the same
 	return y;
 }
 
