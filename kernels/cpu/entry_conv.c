@@ -37,18 +37,19 @@ static void depthwise_piece(const void *job, int64_t i, int worker) {
 	tarn_isa->depthwise(j->v, cut(i, j), cut(i + 1, j), scratch_of(j, worker));
 }
 
-// parts_of returns into how many parts of at least some FLOP work is cut.
-static int64_t parts_of(double flop, int64_t units, int64_t unit, int64_t pieces, int threads) {
-	int64_t most = (int64_t)(flop / (1 << 20)), parts = (4 * threads + pieces - 1) / pieces;
+// parts_of returns into how many parts of at least some FLOP work is cut, at most
+// most a thread.
+static int64_t parts_of(double flop, int64_t units, int64_t unit, int64_t pieces, int most, int threads) {
+	int64_t worth = (int64_t)(flop / (1 << 20)), parts = ((int64_t)most * threads + pieces - 1) / pieces;
 	if (threads <= 1) return 1;
-	if (parts > most) parts = most;
+	if (parts > worth) parts = worth;
 	if (parts > units / unit) parts = units / unit;
 	return parts < 1 ? 1 : parts;
 }
 
 static double flop_of(const struct conv *v) { return 2.0 * v->g.m * v->g.k * v->images * v->gh * v->gw; }
 
-enum { COLUMNS_UNIT = 96, ROWS_UNIT = 24 }; // multiples of the tiles of all instances
+enum { COLUMNS_UNIT = 96, ROWS_UNIT = 24, FEW_COLUMNS = 768 }; // the units are multiples of the tiles of all instances
 
 // is_depthwise reports whether groups have one channel on both sides, and few
 // enough rows and columns at a time fit the work space.
@@ -62,12 +63,13 @@ void tarn_conv(const struct conv *given, uintptr_t dst, uintptr_t a, uintptr_t s
 	struct job j = {.v = v, .scratch = scratch};
 	if (is_depthwise(v)) {
 		j.units = v->images * v->groups, j.unit = 1;
-		j.parts = parts_of(4 * flop_of(v) * v->groups, j.units, 1, 1, threads);
+		j.parts = parts_of(4 * flop_of(v) * v->groups, j.units, 1, 1, 4, threads);
 		tarn_share(depthwise_piece, &j, j.parts, threads);
 		return;
 	}
 	j.units = v->images * v->gh * v->gw, j.unit = COLUMNS_UNIT;
-	j.parts = parts_of(flop_of(v), j.units, j.unit, v->groups, threads);
+	// Every part copies the weights, at the price of some ten columns.
+	j.parts = parts_of(flop_of(v), j.units, j.unit, v->groups, j.units < FEW_COLUMNS * threads ? 1 : 4, threads);
 	tarn_share(conv_piece, &j, j.parts * v->groups, threads);
 }
 
@@ -90,7 +92,9 @@ void tarn_conv_weight(const struct conv *given, uintptr_t dw, uintptr_t dy, uint
 	int depthwise = is_depthwise(v);
 	j.unit = depthwise ? 1 : ROWS_UNIT;
 	j.units = depthwise ? v->groups : v->g.k;
-	j.parts = parts_of(flop_of(v) * (depthwise ? 4 * v->groups : 1), j.units, j.unit, depthwise ? 1 : v->groups, threads);
+	// Where groups have many channels every part turns all of dy, so there are few.
+	j.parts = depthwise ? parts_of(4 * flop_of(v) * v->groups, j.units, j.unit, 1, 4, threads)
+	                    : parts_of(flop_of(v), j.units, j.unit, v->groups, 1, threads);
 	if (depthwise) tarn_share(depthwise_weight_piece, &j, j.parts, threads);
 	else tarn_share(weight_piece, &j, j.parts * v->groups, threads);
 }
@@ -103,18 +107,31 @@ struct turning {
 	int64_t rows, outputs, channels, kh, kw, k0, kstep, l0, lstep, nkh, nkw;
 };
 
-enum { CHUNK = 8 };
+enum { CHUNK = 8, AHEAD = 8 };
+
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+
+// copy_taps copies so few that a call of memcpy would cost more.
+static void copy_taps(float *to, const float *from, int64_t n) {
+	for (; n >= 4; n -= 4, to += 4, from += 4) *(four *)to = *(const four *)from;
+	for (; n > 0; n--) *to++ = *from++;
+}
 
 static void turn_piece(const void *job, int64_t piece, int worker) {
 	const struct turning *t = job;
 	int64_t taps = t->nkh * t->nkw, end = (piece + 1) * CHUNK < t->rows ? (piece + 1) * CHUNK : t->rows;
+	int whole = taps == t->kh * t->kw; // all of them, in order
+	const float *from[CHUNK];
 	(void)worker;
+	for (int64_t i = piece * CHUNK; i < end; i++)
+		from[i % CHUNK] = t->w + (i / t->channels * t->outputs * t->channels + i % t->channels) * t->kh * t->kw + t->k0 * t->kw + t->l0;
 	for (int64_t o = 0; o < t->outputs; o++)
 		for (int64_t i = piece * CHUNK; i < end; i++) {
-			int64_t group = i / t->channels, c = i % t->channels;
-			const float *w = t->w + ((group * t->outputs + o) * t->channels + c) * t->kh * t->kw + t->k0 * t->kw + t->l0;
+			const float *w = from[i % CHUNK] + o * t->channels * t->kh * t->kw;
 			float *to = t->out + (i * t->outputs + o) * taps;
-			for (int64_t k = 0; k < t->nkh; k++)
+			__builtin_prefetch(w + AHEAD * t->channels * t->kh * t->kw); // rows are pages apart
+			if (whole) copy_taps(to, w, taps);
+			else for (int64_t k = 0; k < t->nkh; k++)
 				for (int64_t l = 0; l < t->nkw; l++) *to++ = w[k * t->kstep * t->kw + l * t->lstep];
 		}
 }
