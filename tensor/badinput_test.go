@@ -179,6 +179,10 @@ func checkStepRefusals(t *testing.T, d *tensor.Device) {
 	require.ErrorIs(t, tensor.StepSGD(params, params[:1], tensor.SGD{LR: 1, Momentum: 0.9}), tensor.ErrShape)
 	wrong := []*tensor.Tensor{tensor.Zeros(d, tensor.Float32, 2), tensor.Zeros(d, tensor.Float32, 3)}
 	require.ErrorIs(t, tensor.StepAdamW(params, wrong, wrong, tensor.AdamW{LR: 1, Step: 1}), tensor.ErrShape)
+	require.ErrorIs(t, tensor.StepSGD([]*tensor.Tensor{p, q, p}, nil, tensor.SGD{LR: 1}), tensor.ErrInPlace, "a parameter twice")
+	shared := []*tensor.Tensor{tensor.Zeros(d, tensor.Float32, 2), nil}
+	shared[1] = shared[0].Detach()
+	require.ErrorIs(t, tensor.StepSGD(params, shared, tensor.SGD{LR: 1, Momentum: 0.9}), tensor.ErrInPlace, "one buffer for two")
 	got, err := tensor.Data[float32](p)
 	require.NoError(t, err)
 	require.Equal(t, []float32{1, 1}, got, "no parameter was changed")

@@ -18,8 +18,8 @@ type AdamW = kernels.AdamWAttr
 // kernels as there are streams, dtypes and settings. Parameters are float32 or
 // float64: in a half type small changes would vanish. buffers holds a momentum
 // buffer for each parameter, and is nil without momentum. h is one setting for
-// all parameters, or one for each, with Momentum in all or in none. Everything
-// is checked before the first launch: an error has changed no parameter.
+// all parameters, or one for each, with Momentum in all or in none. No two
+// parameters share memory, nor two buffers. Everything is checked before the first launch: an error has changed no parameter.
 func StepSGD(params, buffers []*Tensor, h ...SGD) error {
 	state := [][]*Tensor{buffers}
 	if len(h) > 0 && h[0].Momentum == 0 {
@@ -85,6 +85,9 @@ func step(name string, id kernels.ID, steps *Steps, attrs []kernels.Attr, params
 			return newError(name, err, p)
 		}
 	}
+	if err := distinct(params, state); err != nil {
+		return newError(name, err)
+	}
 	var counters []*counter
 	if steps != nil {
 		var err error
@@ -108,6 +111,29 @@ func step(name string, id kernels.ID, steps *Steps, attrs []kernels.Attr, params
 		counted := slices.ContainsFunc(launches[:i], func(before *launchable) bool { return before.counter == l.counter })
 		if err := l.run(id, l.counter != nil && !counted); err != nil {
 			return newError(name, err)
+		}
+	}
+	return nil
+}
+
+// distinct returns why the parameters, or what is kept of them, are not each their
+// own: one launch updates them all at once, in no order.
+func distinct(params []*Tensor, state [][]*Tensor) error {
+	type place struct {
+		dev *Device
+		ptr uintptr
+	}
+	of := make(map[place]int, len(params)*(1+len(state)))
+	for _, list := range append([][]*Tensor{params}, state...) {
+		for i, t := range list[:len(params)] {
+			if t.view.Len() == 0 {
+				continue
+			}
+			at := place{t.dev, t.view.Ptr}
+			if j, met := of[at]; met && j != i {
+				return fmt.Errorf("%w: parameters %d and %d, or what is kept of them, share memory", ErrInPlace, j, i)
+			}
+			of[at] = i
 		}
 	}
 	return nil
