@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -21,6 +19,31 @@ var ErrState = errors.New("nn: state does not fit")
 // and so on. It waits for the work that the state depends on. NumPy has no
 // bfloat16, which is [tensor.ErrDType].
 func Save(w io.Writer, m Module, optimizers ...Stateful) error {
+	arrays, err := arraysOf(m, optimizers)
+	if err == nil {
+		err = npy.WriteZip(w, npy.Stored, arrays...)
+	}
+	if err != nil {
+		return fmt.Errorf("nn: save: %w", err)
+	}
+	return nil
+}
+
+// SaveFile is [Save] to the file at path, as [npy.WriteZipFile] writes it: what is
+// there is replaced once the new file is whole.
+func SaveFile(path string, m Module, optimizers ...Stateful) error {
+	arrays, err := arraysOf(m, optimizers)
+	if err == nil {
+		err = npy.WriteZipFile(path, npy.Stored, arrays...)
+	}
+	if err != nil {
+		return fmt.Errorf("nn: save: %w", err)
+	}
+	return nil
+}
+
+// arraysOf returns what is to be saved.
+func arraysOf(m Module, optimizers []Stateful) ([]npy.Named, error) {
 	var arrays []npy.Named
 	for _, p := range State(m) {
 		arrays = append(arrays, npy.Named{Name: p.Name, Tensor: p.Tensor})
@@ -28,39 +51,18 @@ func Save(w io.Writer, m Module, optimizers ...Stateful) error {
 	for i, o := range optimizers {
 		state, err := o.State()
 		if err != nil {
-			return fmt.Errorf("nn: save: %w", err)
+			return nil, err
 		}
 		for _, p := range state {
 			arrays = append(arrays, npy.Named{Name: prefix(i) + p.Name, Tensor: p.Tensor})
 		}
 	}
-	if err := npy.WriteZip(w, npy.Stored, arrays...); err != nil {
-		return fmt.Errorf("nn: save: %w", err)
-	}
-	return nil
+	return arrays, nil
 }
 
 const optimizerPrefix = "optimizer"
 
 func prefix(i int) string { return fmt.Sprintf("%s%d.", optimizerPrefix, i) }
-
-// SaveFile is [Save] to the file at path. What is there is replaced once the new
-// file is whole: an error leaves it as it is.
-func SaveFile(path string, m Module, optimizers ...Stateful) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("nn: save: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err := errors.Join(Save(f, m, optimizers...), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
 
 // Load overwrites m's [State], and that of optimisers, with the arrays of the same
 // names in a NumPy archive of size bytes, as [Save] writes it. There must be one for
@@ -69,9 +71,29 @@ func SaveFile(path string, m Module, optimizers ...Stateful) (err error) {
 // more of them is passed over, and one of which it has nothing begins anew.
 func Load(r io.ReaderAt, size int64, m Module, optimizers ...Stateful) error {
 	arrays, err := npy.ReadZip(r, size, tensor.CPU())
+	if err == nil {
+		err = load(arrays, m, optimizers)
+	}
 	if err != nil {
 		return fmt.Errorf("nn: load: %w", err)
 	}
+	return nil
+}
+
+// LoadFile is [Load] of the file at path.
+func LoadFile(path string, m Module, optimizers ...Stateful) error {
+	arrays, err := npy.ReadZipFile(path, tensor.CPU())
+	if err == nil {
+		err = load(arrays, m, optimizers)
+	}
+	if err != nil {
+		return fmt.Errorf("nn: load %s: %w", path, err)
+	}
+	return nil
+}
+
+// load releases the arrays.
+func load(arrays []npy.Named, m Module, optimizers []Stateful) error {
 	given := map[string]*tensor.Tensor{}
 	states := make([][]Parameter, len(optimizers))
 	for _, a := range arrays {
@@ -92,20 +114,20 @@ func Load(r io.ReaderAt, size int64, m Module, optimizers ...Stateful) error {
 		}
 		delete(given, p.Name)
 		if err := fits(p.Name, p.Tensor, from[i]); err != nil {
-			return fmt.Errorf("nn: load: %w", err)
+			return err
 		}
 	}
 	if err := noneLeft(given); err != nil {
-		return fmt.Errorf("nn: load: %w", err)
+		return err
 	}
 	for i, o := range optimizers {
 		if err := o.SetState(states[i]); err != nil {
-			return fmt.Errorf("nn: load: optimizer %d: %w", i, err)
+			return fmt.Errorf("optimizer %d: %w", i, err)
 		}
 	}
 	for i, p := range state {
 		if err := overwrite(p.Tensor, from[i]); err != nil {
-			return fmt.Errorf("nn: load %s: %w", p.Name, err)
+			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 	}
 	return nil
@@ -127,21 +149,4 @@ func overwrite(t, u *tensor.Tensor) (err error) {
 	there := u.ToDevice(t.Device())
 	defer func() { err = errors.Join(err, there.Release()) }()
 	return t.NoGrad().CopyInPlace(there)
-}
-
-// LoadFile is [Load] of the file at path.
-func LoadFile(path string, m Module, optimizers ...Stateful) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	if err := Load(f, info.Size(), m, optimizers...); err != nil {
-		return fmt.Errorf("%w (%s)", err, path)
-	}
-	return nil
 }

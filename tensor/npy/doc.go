@@ -1,8 +1,8 @@
 // Package npy reads and writes tensors in NumPy's file formats: .npy, one
 // array, and .npz, a zip archive of them.
 //
-//	Read, ReadFile, Write, WriteFile  one array
-//	ReadZip, WriteZip                 named arrays, in order
+//	Read, ReadFile, Write, WriteFile              one array
+//	ReadZip, ReadZipFile, WriteZip, WriteZipFile  named arrays, in order
 //
 // Versions 1, 2 and 3 are read, both byte orders, row-major and Fortran order;
 // what is written is version 1, little-endian and row-major, byte for byte as
