@@ -119,15 +119,19 @@ func (w *walk) transposedInC() bool {
 func convertAll[T, S element](w walk) {
 	var bufOut [blockLen]T
 	var bufIn [blockLen]S
-	w.limit = blockLen
+	if !sliceOf[T](&w, 0) || !sliceOf[S](&w, 1) {
+		w.limit = blockLen
+	}
 	toBool := w.dtypes[0] == kernels.Bool
 	for w.next() {
 		out, in := room(&w, 0, &bufOut), run(&w, 1, &bufIn)
 		in = in[:len(out)]
-		for i := range out {
-			if toBool { // 0.5 is true
+		if toBool { // 0.5 is true
+			for i := range out {
 				out[i] = truth[T](in[i] != 0)
-			} else {
+			}
+		} else {
+			for i := range out {
 				out[i] = T(in[i])
 			}
 		}

@@ -133,43 +133,51 @@ func gatherAll[T word](w walk, step int64) {
 func scatterAlong(a *kernels.Args) error {
 	switch a.Out[0].DType.Size() {
 	case 1:
-		return scatterBy(kernels.Scatter, a, set[uint8])
+		return scatterBy(kernels.Scatter, a, scatterLines[uint8])
 	case 2:
-		return scatterBy(kernels.Scatter, a, set[uint16])
+		return scatterBy(kernels.Scatter, a, scatterLines[uint16])
 	case 4:
-		return scatterBy(kernels.Scatter, a, set[uint32])
+		return scatterBy(kernels.Scatter, a, scatterLines[uint32])
 	}
-	return scatterBy(kernels.Scatter, a, set[uint64])
+	return scatterBy(kernels.Scatter, a, scatterLines[uint64])
 }
 
 // scatterAdd is the body of ScatterAdd.
 func scatterAdd(a *kernels.Args) error {
 	switch a.Out[0].DType {
 	case kernels.Float32:
-		return scatterBy(kernels.ScatterAdd, a, increase[float32])
+		return scatterBy(kernels.ScatterAdd, a, scatterLines[float32])
 	case kernels.Float64:
-		return scatterBy(kernels.ScatterAdd, a, increase[float64])
+		return scatterBy(kernels.ScatterAdd, a, scatterLines[float64])
 	case kernels.Int64:
-		return scatterBy(kernels.ScatterAdd, a, increase[int64])
+		return scatterBy(kernels.ScatterAdd, a, scatterLines[int64])
 	case kernels.Int32:
-		return scatterBy(kernels.ScatterAdd, a, increase[int32])
+		return scatterBy(kernels.ScatterAdd, a, scatterLines[int32])
 	case kernels.Uint8:
-		return scatterBy(kernels.ScatterAdd, a, increase[uint8])
+		return scatterBy(kernels.ScatterAdd, a, scatterLines[uint8])
 	}
 	return noBody(kernels.ScatterAdd, a)
 }
 
 // set and increase do n elements from out and in on, that far apart.
 
-func set[T word](out, in uintptr, n, to, from int64) {
+func set[T element](out, in uintptr, n, to, from int64) {
 	for i := range n {
 		*at[T](out, i, to) = *at[T](in, i, from)
 	}
 }
 
-func increase[T number](out, in uintptr, n, to, from int64) {
-	if size := bytesOf[T](); n > 1 && to == size && from == size {
-		out, in := dense[T](out, n), dense[T](in, n)
+// addInC is from how many elements on adding them in C pays, with all that it
+// takes to say where they are.
+const addInC = 256
+
+func increase[T element](out, in uintptr, n, to, from int64) {
+	if size := sizeOf[T](); to == size && from == size {
+		if c := inC[T](n); c != nil && n >= addInC && typeOf[T]() == kernels.Float32 {
+			c.elementwise(kernels.Add, rows{rows: 1, n: n, at: [maxOperands]uintptr{out, out, in}, step: [maxOperands]int64{4, 4, 4}}, 0, 0)
+			return
+		}
+		out, in := dense[T](out, n), dense[T](in, n)[:n]
 		for i := range out {
 			out[i] += in[i]
 		}
@@ -182,7 +190,7 @@ func increase[T number](out, in uintptr, n, to, from int64) {
 
 // scatterBy goes along the axis for each place beside it, on several threads.
 // Elements beside each other that have the same indices are done together.
-func scatterBy(id kernels.ID, a *kernels.Args, do func(out, in uintptr, n, to, from int64)) error {
+func scatterBy(id kernels.ID, a *kernels.Args, do func(l line, w walk)) error {
 	axis := a.Attr.Axis
 	out, in, index := a.Out[0], a.In[0], a.In[1]
 	length := in.Dims[axis]
@@ -190,39 +198,55 @@ func scatterBy(id kernels.ID, a *kernels.Args, do func(out, in uintptr, n, to, f
 		return err
 	}
 	size := out.DType.Size()
-	line := line{out: out.Strides[axis] * size, in: in.Strides[axis] * size, index: index.Strides[axis] * 8, length: length}
+	line := line{out: out.Strides[axis] * size, in: in.Strides[axis] * size, index: index.Strides[axis] * 8, length: length, adds: id == kernels.ScatterAdd}
 	out.Dims[axis], in.Dims[axis], index.Dims[axis] = 1, 1, 1
 	w := newWalk(&out, &in, &index)
 	grain := max(serialBelow/length, 1)
 	if chunks(w.total, grain) == 1 {
-		line.scatter(w, do)
+		do(line, w)
 		return nil
 	}
 	shared := w
 	parallel(w.total, grain, func(lo, hi int64) {
 		w := shared
 		w.seek(lo, hi)
-		line.scatter(w, do)
+		do(line, w)
 	})
 	return nil
 }
 
 // line is how the operands of a scatter go along its axis, in bytes, and how many
 // indices there are.
-type line struct{ out, in, index, length int64 }
+type line struct {
+	out, in, index, length int64
+	adds                   bool
+}
 
-func (l line) scatter(w walk, do func(out, in uintptr, n, to, from int64)) {
+func scatterLines[T element](l line, w walk) {
 	for w.next() {
-		together := int64(1)
-		if w.step(2) == 0 {
-			together = w.n
-		}
 		to, from := w.step(0), w.step(1)
-		for i := int64(0); i < w.n; i += together {
-			y, x, k := w.ptr[0]+uintptr(i*to), w.ptr[1]+uintptr(i*from), w.ptr[2]+uintptr(i*w.step(2))
+		if w.step(2) == 0 && w.n > 1 {
 			for j := range l.length {
-				place := *at[int64](k, j, l.index)
-				do(y+uintptr(place*l.out), x+uintptr(j*l.in), together, to, from)
+				place := *at[int64](w.ptr[2], j, l.index)
+				y, x := w.ptr[0]+uintptr(place*l.out), w.ptr[1]+uintptr(j*l.in)
+				if l.adds {
+					increase[T](y, x, w.n, to, from)
+				} else {
+					set[T](y, x, w.n, to, from)
+				}
+			}
+			continue
+		}
+		for i := range w.n {
+			y, x, k := w.ptr[0]+uintptr(i*to), w.ptr[1]+uintptr(i*from), w.ptr[2]+uintptr(i*w.step(2))
+			if l.adds {
+				for j := range l.length {
+					*at[T](y, *at[int64](k, j, l.index), l.out) += *at[T](x, j, l.in)
+				}
+				continue
+			}
+			for j := range l.length {
+				*at[T](y, *at[int64](k, j, l.index), l.out) = *at[T](x, j, l.in)
 			}
 		}
 	}
