@@ -78,42 +78,49 @@ FN void copy_line(float *to, const float *line, int64_t from, int64_t step, int6
 	for (int64_t q = 0; q < n; q++, from += step) to[q] = from >= 0 && from < w ? line[from] : 0;
 }
 
-// stretch is the lanes of a vector of B that lie in one line of the image. The one
-// for lane 0 is at offset, or would be; columns are one or two apart.
+// meeting is where a run meets a vector of a row of B, lanes lo to hi: by the tap
+// at 0, 0 lane 0 would be column of row of the image.
+struct meeting { int64_t lo, hi, image, row, column; };
+
+// stretch is what of a meeting lies inside the image by some tap: lanes of the
+// vector whose lane 0 is at offset, columns one or two apart.
 struct stretch { int64_t offset; lanes low, high; };
 
-// stretches are those of some taps' rows of B, vector by vector: of[end[q]] is the
-// first one behind vector q.
-enum { MOST_STRETCHES = 2 * KC };
+// stretches are those of some taps, vector by vector, as many for each tap: to
+// end[q] go those up to vector q.
+enum { MOST_MEETINGS = KC + KC / VL, MOST_STRETCHES = 2 * KC };
 struct stretches {
 	struct stretch of[MOST_STRETCHES];
-	int32_t end[MOST_STRETCHES], count, vectors;
+	struct meeting met[MOST_MEETINGS];
+	int64_t end[KC / VL], meetings;
 };
 
-// add_stretches adds those of a tap. Without room for as many as there may be it
-// returns 0.
-FN int add_stretches(struct stretches *s, const struct conv *v, int64_t tap, const struct run *r, int64_t runs, int64_t vectors, const int step) {
-	int64_t dh = v->dh0 + tap / v->nkw * v->ddh, dw = v->dw0 + tap % v->nkw * v->ddw, vector = 0;
-	if (s->count + runs + vectors > MOST_STRETCHES || s->vectors + vectors > MOST_STRETCHES) return 0;
-	int32_t *end = s->end + s->vectors;
-	for (int64_t q = 0; q < runs; q++, r++) {
-		int64_t row = r->i * v->sh + dh, from = r->j * step + dw;
-		if (row < 0 || row >= v->h) continue;
-		int64_t lo = from < 0 ? (-from + step - 1) / step : 0, hi = below(r->n, (v->w - from + step - 1) / step);
-		int64_t offset = r->image * v->src_image + row * v->src_row + from - r->at * step;
-		for (lo += r->at, hi += r->at; lo < hi;) {
-			int64_t first = lo / VL * VL, stop = below(hi, first + VL), low = (lo - first) * step, high = (stop - first - 1) * step + 1;
-			for (; vector < lo / VL; vector++) end[vector] = s->count;
-			struct stretch *p = &s->of[s->count++];
-			p->offset = offset + first * step;
-			p->low = lanes_between(up_to_vector(low), up_to_vector(high));
-			if (step == 2) p->high = lanes_between(up_to_vector(low - VL), up_to_vector(high - VL));
-			lo = stop;
+static void find_meetings(struct stretches *s, const struct conv *v, const struct run *r, int64_t runs) {
+	s->meetings = 0;
+	for (int64_t q = 0; q < runs; q++, r++)
+		for (int64_t at = r->at; at < r->at + r->n;) {
+			int64_t vector = at / VL, first = vector * VL, stop = below(r->at + r->n, first + VL);
+			s->met[s->meetings++] = (struct meeting){at - first, stop - first, r->image * v->src_image, r->i * v->sh, (r->j + first - r->at) * v->sw};
+			s->end[vector] = s->meetings;
+			at = stop;
 		}
+}
+
+// add_stretches makes those of a tap.
+FN void add_stretches(struct stretch *to, const struct stretches *s, const struct conv *v, int64_t tap, const int step) {
+	int64_t dh = v->dh0 + tap / v->nkw * v->ddh, dw = v->dw0 + tap % v->nkw * v->ddw;
+	for (int64_t q = 0; q < s->meetings; q++, to++) {
+		const struct meeting *m = s->met + q;
+		int64_t row = m->row + dh, from = m->column + dw, lo = m->lo, hi = m->hi;
+		if (row < 0 || row >= v->h) row = row < 0 ? 0 : v->h - 1, hi = lo;
+		if (from + lo * step < 0) lo = (-from + step - 1) / step;
+		if (from + (hi - 1) * step >= v->w) hi = from < v->w ? (v->w - from + step - 1) / step : 0;
+		if (hi < lo) lo = hi = m->lo;
+		to->offset = m->image + row * v->src_row + from;
+		int64_t high = hi > lo ? (hi - 1) * step + 1 : lo * step;
+		to->low = lanes_between(up_to_vector(lo * step), up_to_vector(high));
+		if (step == 2) to->high = lanes_between(up_to_vector(lo * step - VL), up_to_vector(high - VL));
 	}
-	for (; vector < vectors; vector++) end[vector] = s->count;
-	s->vectors += vectors;
-	return 1;
 }
 
 FN vf load_stretch(const float *channel, const struct stretch *p, const int step) {
@@ -141,25 +148,25 @@ FN struct fetch fetch_ahead(const struct conv *v, const struct run *r, int64_t v
 FN void patches_by(float *to, int64_t ld, const struct conv *v, int64_t p, int64_t k, const struct run *r, int64_t runs, int64_t vectors, const int step) {
 	struct stretches s;
 	struct fetch f = fetch_ahead(v, r, vectors);
+	find_meetings(&s, v, r, runs);
 	int64_t taps = v->nkh * v->nkw, last;
 	for (int64_t tap = 0; tap < taps; tap = last) {
-		s.count = s.vectors = 0;
-		for (last = tap; last < taps && add_stretches(&s, v, last, r, runs, vectors, step);) last++;
+		last = below(taps, tap + MOST_STRETCHES / s.meetings);
+		for (int64_t t = tap; t < last; t++) add_stretches(s.of + (t - tap) * s.meetings, &s, v, t, step);
 		for (int64_t c = p / taps; c * taps < p + k; c++) {
 			int64_t lo = p > c * taps + tap ? p - c * taps : tap, hi = below(last, p + k - c * taps);
 			if (lo >= hi) continue;
-			const int32_t *end = s.end + (lo - tap) * vectors;
-			const struct stretch *at = s.of + (lo > tap ? end[-1] : 0);
+			const struct stretch *at = s.of + (lo - tap) * s.meetings;
 			const float *channel = v->src + c * v->src_channel;
 			float *out = to + (c * taps + lo - p) * ld;
 			// As rounds of the loop these two would cost 1x1 kernels a quarter.
 			__builtin_prefetch(channel + f.offset);
 			__builtin_prefetch(channel + f.offset + 16);
 			for (int64_t q = 2; q < f.lines; q++) __builtin_prefetch(channel + f.offset + q * 16);
-			for (; lo < hi; lo++, out += ld)
-				for (int64_t q = 0; q < vectors; q++, end++) {
-					vf x = {0};
-					for (; at < s.of + *end; at++) x = (vf)((vi)x | (vi)load_stretch(channel, at, step));
+			for (; lo < hi; lo++, out += ld, at += s.meetings)
+				for (int64_t q = 0, m = 0; q < vectors; q++) {
+					vf x = load_stretch(channel, at + m++, step);
+					for (; m < s.end[q]; m++) x = (vf)((vi)x | (vi)load_stretch(channel, at + m, step));
 					store(out + q * VL, x);
 				}
 		}
