@@ -110,7 +110,9 @@ template <class T> INLINE void measured(Coefficients<T> *out, const Part *parts,
       f64 m = (f64)Place(p, q * p.channels + c).count, d = part.first - mean;
       n += m;
       squares += part.second + (q ? d * d * (m * (n - m) / n) : 0);
-      mean = q ? mean + d * (m / n) : part.first;
+      f64 moved = mean + d * (m / n);
+      // Infinite parts have no difference, but a mean.
+      mean = q ? moved == moved ? moved : mean * ((n - m) / n) + part.first * (m / n) : part.first;
     }
     f64 var = (squares < 0 ? 0 : squares) / v.count;
     v.out[0][(i64)c * v.out_stride[0]] = (T)mean;
