@@ -3,7 +3,7 @@
 //	go_*.go   all ops in plain Go, for float32, float64 and int64
 //	fast.go   where C takes the place of Go's loops in float32
 //	cgo*.go   the calls, in a build with a C compiler
-//	*.c, *.h  entry.c and what it calls: pool.c the threads, isa_*.c the bodies
+//	*.c, *.h  entry*.c and what it calls: pool.c the threads, isa_*.c the bodies
 //	nocgo.go  without one: Go's loops stay
 //
 // An op's work is done when Run returns. Large calls are shared out over

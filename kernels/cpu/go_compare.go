@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"sync"
 
 	"tarn/kernels"
 )
@@ -10,20 +11,21 @@ import (
 // computed in T.
 func compares[T element](id kernels.ID) func(*kernels.Args) error {
 	loop := testOf[T](id)
+	buffers := &sync.Pool{New: func() any { return new(testBuffers[T]) }}
 	return func(a *kernels.Args) error {
 		w := elementwiseWalk(a)
 		if elementwiseInC(id, &w, 0, 0) {
 			return nil
 		}
 		if chunks(w.total, serialBelow) == 1 {
-			testAll(loop, w)
+			testAll(loop, w, buffers)
 			return nil
 		}
 		shared := w
 		parallel(w.total, serialBelow, func(lo, hi int64) {
 			w := shared
 			w.seek(lo, hi)
-			testAll(loop, w)
+			testAll(loop, w, buffers)
 		})
 		return nil
 	}
@@ -32,17 +34,24 @@ func compares[T element](id kernels.ID) func(*kernels.Args) error {
 // test is a comparison of slices of one length; y is nil where there is one input.
 type test[T element] func(out []bool, x, y []T)
 
-func testAll[T element](loop test[T], w walk) {
-	var bufs [2][blockLen]T
-	var results [blockLen]bool
+// testBuffers hold a block of each operand. They are pooled: what is given to any
+// function lies on the heap.
+type testBuffers[T element] struct {
+	in  [2][blockLen]T
+	out [blockLen]bool
+}
+
+func testAll[T element](loop test[T], w walk, buffers *sync.Pool) {
+	bufs := buffers.Get().(*testBuffers[T])
+	defer buffers.Put(bufs)
 	w.limit = blockLen
 	for w.next() {
-		out, x, y := results[:w.n], run(&w, 1, &bufs[0]), []T(nil)
+		out, x, y := bufs.out[:w.n], run(&w, 1, &bufs.in[0]), []T(nil)
 		if w.dense(0, 1) {
 			out = dense[bool](w.ptr[0], w.n)
 		}
 		if w.operands == 3 {
-			y = run(&w, 2, &bufs[1])
+			y = run(&w, 2, &bufs.in[1])
 		}
 		loop(out, x, y)
 		if !w.dense(0, 1) {
