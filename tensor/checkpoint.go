@@ -25,10 +25,9 @@ var checkpointDef = &opDef{name: "Checkpoint"} // which stands for the ops of a 
 // until the garbage collector finds it or the scope around ends.
 //
 // Gradients reach parameters that f finds in its closure as well; a tensor with
-// history is better an input, since what f makes of such tensors, alone or with
-// constants, is recorded at once. What f reads must not change before backward:
-// for inputs, and for leaves that it meets together with them, that is
-// [ErrInPlace].
+// history is better an input, since what f makes of such tensors alone is
+// recorded at once. What f reads must not change before backward: for inputs, and
+// for leaves that it meets together with them, that is [ErrInPlace].
 //
 // In the first call f's inputs take no gradient: OnGrad and KeepGrad refuse what
 // f makes of them. A failure of f is the result's error, or in a backward that of
@@ -38,6 +37,7 @@ func Checkpoint(f func(inputs ...*Tensor) *Tensor, inputs ...*Tensor) *Tensor {
 		panic("tensor: Checkpoint: needs a function and an input")
 	}
 	c := &checkpoint{f: f}
+	c.constants.of = &c.region
 	first := inputs[0]
 	var err error
 	for _, t := range inputs {
@@ -64,11 +64,12 @@ func Checkpoint(f func(inputs ...*Tensor) *Tensor, inputs ...*Tensor) *Tensor {
 // checkpoint is a part of a graph that is recorded as the function that makes
 // it.
 type checkpoint struct {
-	f      func(inputs ...*Tensor) *Tensor
-	scope  *Scope // of the inputs
-	inputs []input
-	region region
-	result *Tensor // of the first call, until it is handed out
+	f         func(inputs ...*Tensor) *Tensor
+	scope     *Scope // of the inputs
+	inputs    []input
+	region    region
+	constants region  // in the first call
+	result    *Tensor // of the first call, until it is handed out
 }
 
 // input is an input as it was: a handle with a hold of its own.
@@ -90,16 +91,38 @@ type region struct {
 	drawn   []GeneratorState // from where random ops drew in the first call
 	redrawn int              // how many of them this later call has drawn again
 	around  *region          // during the first call: of the checkpoint around this one
+	// of is set in the region of constants, inputs that are NoGrad: what f makes of
+	// them in its first call takes a gradient only where other tensors lead to it,
+	// and is then in this one.
+	of *region
+}
+
+// rank says whose the result is of operands in several regions.
+func (r *region) rank() int {
+	switch {
+	case r == nil:
+		return 0
+	case r.recorded:
+		return 1
+	case r.of != nil:
+		return 2
+	}
+	return 3
 }
 
 // again reports whether r is in a call of f that is not the first.
-func (r *region) again() bool { return r != nil && (r.recorded || r.around.again()) }
+func (r *region) again() bool {
+	return r != nil && (r.recorded || r.around.again() || r.of.again())
+}
 
 // draw returns from where a random op draws whose generator is at now: in a later
 // call from where it did in the first.
 func (r *region) draw(now GeneratorState) GeneratorState {
 	if r == nil {
 		return now
+	}
+	if r.of != nil {
+		return r.of.draw(now)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,6 +137,9 @@ func (r *region) draw(now GeneratorState) GeneratorState {
 }
 
 func (r *region) own(n *node) {
+	if r.of != nil {
+		return // n is of a checkpoint inside
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.nodes = append(r.nodes, n)
@@ -176,8 +202,11 @@ func (c *checkpoint) first(inputs []*Tensor) (shape kernels.View, err error) {
 		}
 		recorded = recorded || t.RequiresGrad()
 		constant = constant || v.noGrad
-		if v.scope = temporaries; !v.noGrad {
+		switch v.scope = temporaries; {
+		case !v.noGrad:
 			v.noGrad, v.region = true, &c.region
+		case v.region.rank() < c.constants.rank():
+			v.region = &c.constants
 		}
 		given[i] = t.derive(v)
 	}
@@ -200,8 +229,11 @@ func (c *checkpoint) first(inputs []*Tensor) (shape kernels.View, err error) {
 	}
 	recorded = recorded || c.region.needed.Load()
 	v := c.result.env.get()
-	if v.region == &c.region {
+	switch v.region {
+	case &c.region:
 		v.region, v.noGrad = around, constant && !recorded
+	case &c.constants:
+		v.region = around
 	}
 	c.result.env = v.with(v.scope.shared())
 	if !recorded || v.noGrad || !out.view.DType.IsFloat() {

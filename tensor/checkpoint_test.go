@@ -345,3 +345,37 @@ func TestCheckpointMovesStatisticsOnce(t *testing.T) {
 		require.Equal(t, want, run(tensor.Checkpoint, tensor.Checkpoint))
 	})
 }
+
+func TestCheckpointOfConstants(t *testing.T) { onDevices(t, checkCheckpointOfConstants) }
+
+// checkCheckpointOfConstants: what a function makes of a constant and of a tensor
+// with history in its closure is not recorded before backward either, and random
+// ops of constants are told apart from others.
+func checkCheckpointOfConstants(t *testing.T, d *tensor.Device) {
+	x := tensor.Ones(d, tensor.Float32, 64).RequireGrad()
+	history := x.MulScalar(2)
+	c := tensor.Full(d, tensor.Float32, 3, 64)
+	f := func(g *tensor.Generator) func(in ...*tensor.Tensor) *tensor.Tensor {
+		return func(in ...*tensor.Tensor) *tensor.Tensor {
+			dropped := in[0].Dropout(g, 0.5, true)
+			return history.Mul(dropped).Add(in[1].Dropout(g, 0.5, true))
+		}
+	}
+	run := func(y *tensor.Tensor) (value, grad []float32) {
+		up := y.Detach()
+		require.NoError(t, y.BackwardWith(up, tensor.Retain))
+		value, grad = data32(t, y), data32(t, x.Grad())
+		require.NoError(t, x.ZeroGrad())
+		require.NoError(t, up.Release())
+		require.NoError(t, y.Release())
+		return value, grad
+	}
+	before := live(d)
+	value, grad := run(tensor.Checkpoint(f(tensor.NewGenerator(3)), c.NoGrad(), x))
+	require.Equal(t, before, live(d))
+	wantValue, wantGrad := run(f(tensor.NewGenerator(3))(c.NoGrad(), x))
+	require.Equal(t, wantValue, value)
+	require.Equal(t, wantGrad, grad)
+	y := tensor.Checkpoint(func(in ...*tensor.Tensor) *tensor.Tensor { return in[0].Mul(x) }, c.NoGrad())
+	require.False(t, y.RequiresGrad(), "a leaf beside a constant")
+}

@@ -56,7 +56,8 @@ type joined struct {
 //	grad      see joined.record
 //	autocast  the receiver's, else the first that is set
 //	anomaly   set where an operand has it
-//	region    the first that is not recorded, else the first that is set
+//	region    the first that is not recorded, not of constants where there is
+//	          another, else the first that is set
 //	error     the first operand's that has one
 func join(operands ...*Tensor) (j joined, err error) {
 	for _, t := range operands {
@@ -78,7 +79,7 @@ func join(operands ...*Tensor) (j joined, err error) {
 			v.autocast = e.autocast
 		}
 		v.anomaly = v.anomaly || e.anomaly
-		if e.region != nil && (v.region == nil || v.region.recorded) {
+		if e.region != nil && e.region.rank() > v.region.rank() {
 			v.region = e.region
 		}
 		if v.scope, err = joinScope(v.scope, e.scope); err != nil {
@@ -93,8 +94,13 @@ func join(operands ...*Tensor) (j joined, err error) {
 			leaf = true
 		}
 	}
-	if v.region != nil && !v.region.recorded {
-		v.region.meet(operands)
+	if r := v.region; r != nil && !r.recorded {
+		if r.of != nil && (history || leaf && !noGrad) {
+			v.region = r.of
+		}
+		if v.region.of == nil {
+			v.region.meet(operands)
+		}
 		history, leaf, noGrad = false, false, true
 	}
 	j.record = history || leaf && !noGrad

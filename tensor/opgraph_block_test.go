@@ -3,7 +3,6 @@ package tensor_test
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"tarn/tensor"
@@ -54,9 +53,11 @@ func (b *graphBlock) function(m *machine) func(inputs ...*tensor.Tensor) *tensor
 			st := &b.steps[i]
 			isLed := false
 			st.operands(func(v value) { isLed = isLed || led[v] })
-			for k, t := range st.call.run(inner) {
+			made := st.call.run(inner)
+			for k := range st.results {
 				v := st.first + value(k)
-				inner.tensors[v], led[v] = t, isLed
+				// A Split that fails has one result.
+				inner.tensors[v], led[v] = made[min(k, len(made)-1)], isLed
 				own[v] = led[st.call.receiver()] && st.makesNew()
 			}
 		}
@@ -148,11 +149,8 @@ func (g *graphDraw) drawBlock() bool {
 	}
 	var all []value
 	b.reads(func(v value) { all = append(all, v) })
-	constant := slices.ContainsFunc(all, func(v value) bool { return !g.entry(v).grad })
 	for _, v := range all {
-		// What is made of constants and of what has history is recorded at once, and
-		// no scope ends a record.
-		if e := g.entry(v); !e.grad || constant && g.p.made(v).leaf == nil || g.pick(4) > 0 {
+		if !g.entry(v).grad || g.pick(4) > 0 {
 			b.inputs = append(b.inputs, v)
 		}
 	}
@@ -176,14 +174,21 @@ func (g *graphDraw) drawBlock() bool {
 	return true
 }
 
-// inPlace reports whether the program has in-place changes.
-func (p *graphProgram) inPlace() bool {
-	return slices.ContainsFunc(p.steps, func(st graphStep) bool {
+// plain reports whether the program has a Checkpoint and is to give the same
+// without. In-place changes may come between its calls; and Grad shows hooks the
+// gradients of a Checkpoint that may lead to an input, until it knows.
+func (p *graphProgram) plain() bool {
+	has := func(fits func(st *graphStep) bool) bool {
+		for i := range p.steps {
+			if fits(&p.steps[i]) {
+				return true
+			}
+		}
+		return false
+	}
+	changes := has(func(st *graphStep) bool {
 		return st.act != nil && (strings.HasSuffix(st.act.name, "InPlace") || st.act.name == "Fill" || st.act.name == "RandUniform")
 	})
-}
-
-// hasBlock reports whether the program has a Checkpoint.
-func (p *graphProgram) hasBlock() bool {
-	return slices.ContainsFunc(p.steps, func(st graphStep) bool { return st.block != nil })
+	hooks := has(func(st *graphStep) bool { return st.act != nil && st.act.name == "OnGrad" })
+	return has(func(st *graphStep) bool { return st.block != nil }) && !changes && !(hooks && len(p.ask) > 0)
 }

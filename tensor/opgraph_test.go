@@ -56,7 +56,7 @@ func (rig *graphRig) check(p *graphProgram) error {
 		}
 		runs = append(runs, o)
 	}
-	if p.hasBlock() && !p.inPlace() && len(runs[0].failures) == 0 {
+	if p.plain() && len(runs[0].failures) == 0 {
 		rig.reference.inline = true
 		o, err := rig.reference.run(p, nil)
 		rig.reference.inline = false
