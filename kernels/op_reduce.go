@@ -36,7 +36,8 @@ const (
 	// Var: Out[0] is the variance of In[0] over the dims that are 1 in Out[0]
 	// and Out[1], of the same dims, the mean. The variance is the sum of the
 	// squared differences from the mean, by two passes or what is as exact, over
-	// n - Attr.Correction or, where that is negative, 0. Of nothing both are NaN.
+	// n - Attr.Correction or, where that is negative, 0. Of nothing both are NaN,
+	// whatever the correction.
 	// Float.
 	Var
 	// LogSumExp: log(sum(exp(x))) over the dims that are 1 in Out[0], relative to

@@ -47,6 +47,7 @@ func checkReductionsAtEdges(t *testing.T, d *tensor.Device) {
 	same(t, []float64{0, 0}, none.Sum(0), "sum")
 	same(t, []float64{nan, nan}, none.Mean(0), "mean")
 	same(t, []float64{nan, nan}, none.Var(0, 0), "var")
+	same(t, []float64{nan, nan}, none.Var(-1, 0), "var of nothing, corrected upwards")
 	same(t, []float64{-inf, -inf}, none.LogSumExp(0), "logsumexp")
 	same(t, []float64{0}, none.Norm(2), "norm")
 	require.Equal(t, tensor.Shape{0}, none.Max(1).Shape(), "nothing of nothing")

@@ -48,7 +48,7 @@ FN void finish_fold(const struct fold *f, int64_t o, int64_t k, double total, do
 	case FOLD_LOGSUMEXP: total = beside + __builtin_log(total); break;
 	case FOLD_ROOT: total = __builtin_sqrt(total); break;
 	case FOLD_VAR:
-		rest = (double)(f->rows * f->n) - f->alpha;
+		rest = f->rows * f->n ? (double)(f->rows * f->n) - f->alpha : 0;
 		total /= rest > 0 ? rest : 0;
 		f->mean[o * f->mean_outer + k * f->mean_kept] = (float)beside;
 	}

@@ -229,8 +229,11 @@ func finishFold[S number, A total](f *fold, i int64, acc A, beside float64) {
 	case kernels.Sum, kernels.Prod:
 		storeSum[S](f, out, acc)
 	case kernels.Var:
-		n := float64(f.reduced.total)
-		*at[S](out, 0, 0) = S(float64(acc) / max(n-f.attr.Correction, 0))
+		rest := max(float64(f.reduced.total)-f.attr.Correction, 0)
+		if f.reduced.total == 0 { // which no correction makes more of
+			rest = 0
+		}
+		*at[S](out, 0, 0) = S(float64(acc) / rest)
 		*at[S](f.kept.ptr[2], i, f.kept.step(2)) = S(beside)
 	case kernels.LogSumExp:
 		*at[S](out, 0, 0) = S(beside + math.Log(float64(acc)))

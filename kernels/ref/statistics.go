@@ -18,7 +18,11 @@ func variance(a *kernels.Args) error {
 			d := value(in, j...) - m
 			squares.add(d * d)
 		})
-		set(out, squares.value()/math.Max(n-a.Attr.Correction, 0), i...)
+		rest := math.Max(n-a.Attr.Correction, 0)
+		if n == 0 { // which no correction makes more of
+			rest = 0
+		}
+		set(out, squares.value()/rest, i...)
 		set(mean, m, i...)
 	})
 	return nil
