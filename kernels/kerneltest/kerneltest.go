@@ -130,9 +130,9 @@ func runOp(t *testing.T, on device, every int, id kernels.ID, d kernels.DType, c
 	cases(&suite{T: t, device: on, every: every, rand: rand.New(rand.NewPCG(uint64(id), uint64(d))), id: id, dtype: d})
 }
 
-// plainTypes are those with bodies of their own. The others are loaded and
-// stored by those, or converted: of the calls one in 16 is enough.
-var plainTypes = kernels.Wides | kernels.Of(kernels.Int64)
+// plainTypes are those that most ops have bodies of their own for. The others are
+// loaded and stored by those, or converted: of the calls one in 16 is enough.
+var plainTypes = kernels.Wides | kernels.Of(kernels.Int64, kernels.Int32)
 
 // samples makes the family's two samples.
 func (s *suite) samples() {
