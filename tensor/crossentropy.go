@@ -45,8 +45,9 @@ type NLLOptions struct {
 // probabilities, with t's dims and dtype. As in PyTorch the mean over classes is
 // weighted: the sum of the losses over that of their classes' weights, NaN where
 // nothing counts; that over probabilities divides by the number of elements. Means
-// of half types are made in float32, where PyTorch's CPU adds up halves. A class out of range is as for [Tensor.CrossEntropy]. The loss of each element,
-// with NoReduction, has the dims of t but for C.
+// of half types are made in float32, where PyTorch's CPU adds up halves. A class
+// out of range is as for [Tensor.CrossEntropy]. The loss of each element, with
+// NoReduction, has the dims of t but for C.
 func (t *Tensor) CrossEntropyWith(target *Tensor, o CrossEntropyOptions) *Tensor {
 	const op = "CrossEntropyWith"
 	if err := lossOperands(t, target, o.Weight); err != nil {

@@ -68,6 +68,7 @@ func elementwiseOps() []graphOp {
 		paired("Maximum", false, isNumber, isNumber), paired("Minimum", false, isNumber, isNumber),
 		paired("FloorDivide", true, isFloat, positiveFloat), paired("Remainder", true, isFloat, positiveFloat),
 		ranged("MulScalar", true, -infinity, infinity, 0.75), ranged("AddScalar", true, -infinity, infinity, 1.5),
+		ranged("DivScalar", true, -infinity, infinity, 1.5),
 		ranged("Exp", true, -20, 4), ranged("Log", true, 0.05, infinity), ranged("Sqrt", true, 0.01, infinity),
 		ranged("Rsqrt", true, 0.05, infinity), ranged("Reciprocal", true, 0.05, infinity),
 		ranged("Expm1", true, -20, 4), ranged("Log1p", true, -0.5, infinity),

@@ -12,7 +12,7 @@ import (
 
 // graphNames are the ops that programs call by another name than the table's.
 var graphNames = map[string]string{
-	"MulScalar": "Affine", "AddScalar": "Affine", "LinearReLU": "Linear", "LayerNormDims": "LayerNorm", "RMSNormDims": "RMSNorm",
+	"MulScalar": "Affine", "AddScalar": "Affine", "DivScalar": "Div", "LinearReLU": "Linear", "LayerNormDims": "LayerNorm", "RMSNormDims": "RMSNorm",
 	"MaxPool2DIndices": "MaxPool2D", "MaxPool1DIndices": "MaxPool1D", "SplitSizes": "Split", "Contiguous": "Clone",
 }
 

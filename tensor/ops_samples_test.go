@@ -54,17 +54,22 @@ func constant(samples []opSample) []opSample {
 	return samples
 }
 
+// compared are samples of a comparison with a tensor, and with numbers.
+func compared(f func(T, T) T, scalar func(T, float64) T) []opSample {
+	return append(pairs(f, of, of), append(each(func(a T) T { return scalar(a, 1) }, of), each(func(a T) T { return scalar(a, 0.5) }, of)...)...)
+}
+
 func elementwiseSamples() map[string][]opSample {
 	zero := func(a T) T { return tensor.Scalar(beside(a), a.DType(), 0) }
 	return map[string][]opSample{
-		"Add": pairs(T.Add, of, of), "Sub": pairs(T.Sub, of, of), "Mul": pairs(T.Mul, of, of), "Div": pairs(T.Div, of, above0),
+		"Add": pairs(T.Add, of, of), "Sub": pairs(T.Sub, of, of), "Mul": pairs(T.Mul, of, of), "Div": append(pairs(T.Div, of, above0), each(func(a T) T { return a.DivScalar(3) }, of)...),
 		"Affine":  append(each(func(a T) T { return a.MulScalar(3) }, of), each(func(a T) T { return a.AddScalar(2) }, of)...),
 		"Pow":     pairs(func(a, b T) T { return a.Pow(b) }, above0, above0),
 		"Maximum": pairs(T.Maximum, of, of), "Minimum": pairs(T.Minimum, of, of),
 		"FloorDivide": constant(pairs(T.FloorDivide, of, above0)), "Remainder": pairs(T.Remainder, of, above0),
 		"And": pairs(T.And, of, of), "Or": pairs(T.Or, of, of), "Xor": pairs(T.Xor, of, of),
-		"Eq": pairs(T.Eq, of, of), "Ne": pairs(T.Ne, of, of), "Lt": pairs(T.Lt, of, of), "Le": pairs(T.Le, of, of),
-		"Gt": pairs(T.Gt, of, of), "Ge": pairs(T.Ge, of, of),
+		"Eq": compared(T.Eq, T.EqScalar), "Ne": compared(T.Ne, T.NeScalar), "Lt": compared(T.Lt, T.LtScalar),
+		"Le": compared(T.Le, T.LeScalar), "Gt": compared(T.Gt, T.GtScalar), "Ge": compared(T.Ge, T.GeScalar),
 		"IsNaN": each(T.IsNaN, of), "IsInf": each(T.IsInf, of), "Not": each(T.Not, of),
 		"Neg": each(T.Neg, of), "Abs": each(T.Abs, of), "Sign": each(T.Sign, of), "Floor": each(T.Floor, of), "Ceil": each(T.Ceil, of),
 		"Trunc": each(T.Trunc, of), "Round": each(T.Round, of), "Reciprocal": each(T.Reciprocal, above0), "Rsqrt": each(T.Rsqrt, above0),
