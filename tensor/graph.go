@@ -49,7 +49,8 @@ type graphUse struct {
 // f works on s. Other streams that it used in its first run are recorded too,
 // once they wait for s. An op lets its stream wait where an operand is being
 // recorded; one that takes nothing from the recording runs at once, and is not in
-// the graph, unless the stream was told by [Stream.Wait]. Nothing else may be queued on these streams while Capture runs.
+// the graph, unless the stream was told by [Stream.Wait]. Nothing else may be
+// queued on these streams while Capture runs.
 //
 // ErrCapture, with the name of the op, is what cannot be recorded: Item, Data,
 // CopyFrom and all else that goes by the host, an AdamW step whose number the

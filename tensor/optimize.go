@@ -19,7 +19,8 @@ type AdamW = kernels.AdamWAttr
 // float64: in a half type small changes would vanish. buffers holds a momentum
 // buffer for each parameter, and is nil without momentum. h is one setting for
 // all parameters, or one for each, with Momentum in all or in none. No two
-// parameters share memory, nor two buffers. Everything is checked before the first launch: an error has changed no parameter.
+// parameters share memory, nor two buffers. Everything is checked before the first
+// launch: an error has changed no parameter.
 func StepSGD(params, buffers []*Tensor, h ...SGD) error {
 	state := [][]*Tensor{buffers}
 	if len(h) > 0 && h[0].Momentum == 0 {

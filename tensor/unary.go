@@ -62,7 +62,8 @@ func (t *Tensor) Cos() *Tensor { return unary(cosDef, kernels.Cos, t, kernels.At
 // Erf returns the error function.
 func (t *Tensor) Erf() *Tensor { return unary(erfDef, kernels.Erf, t, kernels.Attr{}) }
 
-// PowScalar returns t to the power of p.
+// PowScalar returns t to the power of p; of integers a float32, where PyTorch keeps
+// them for a whole p, since a float64 does not tell whether it was meant as one.
 func (t *Tensor) PowScalar(p float64) *Tensor {
 	return unary(powScalarDef, kernels.PowScalar, t, kernels.Attr{Alpha: p})
 }

@@ -7,7 +7,8 @@ import "C"
 
 import "tarn/kernels"
 
-// The numbers of the elementwise ops in C, 0 for what it has not; arrays, since every run looks one up.
+// The numbers of the elementwise ops in C, 0 for what it has not; arrays, since
+// every run looks one up.
 var unaryInC = [kernels.NumOps]C.int{
 	kernels.Copy: C.COPY, kernels.Affine: C.AFFINE, kernels.Exp: C.EXP, kernels.Log: C.LOG, kernels.Sqrt: C.SQRT, kernels.ReLU: C.RELU,
 	kernels.Neg: C.NEG, kernels.Abs: C.ABS, kernels.Sign: C.SIGN, kernels.Floor: C.FLOOR, kernels.Ceil: C.CEIL,
