@@ -325,7 +325,9 @@ func checkLossMemory(t *testing.T, d *tensor.Device) {
 			peak := d.Memory().Stats().AllocatedBytes.All.Peak - before
 			require.LessOrEqual(t, peak, int64(want*size+words), "%s to %d operands", l.name, to+1)
 			require.Greater(t, peak, int64((want-1)*size+words), "%s takes less: lower its number", l.name)
-			y.Release()
+			for _, t := range []*tensor.Tensor{y, x, target} { // else the collector would, during the next
+				t.Release()
+			}
 		}
 	}
 }

@@ -62,17 +62,6 @@ func as(types kernels.DTypes, v kernels.View) kernels.View {
 	return v
 }
 
-// TestGoAllocatesNothing: small calls, which are many, cost no Go allocation.
-func TestGoAllocatesNothing(t *testing.T) {
-	table := goTable()
-	for id, a := range smallCalls(table) {
-		t.Run(id.String(), func(t *testing.T) {
-			require.NoError(t, table[id].Run(Queue(), a))
-			require.Zero(t, testing.AllocsPerRun(100, func() { _ = table[id].Run(Queue(), a) }))
-		})
-	}
-}
-
 // TestGoNeedsWorkspace: a call without the workspace that it asked for is an
 // error.
 func TestGoNeedsWorkspace(t *testing.T) {
