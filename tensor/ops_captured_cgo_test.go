@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tarn/cuda/cudasim"
+	"tarn/internal/invariants"
 	"tarn/tensor"
 )
 
@@ -27,7 +28,7 @@ func TestOpsCaptured(t *testing.T) {
 	replays := 0
 	for _, op := range tensor.Ops() {
 		for i, sample := range opSamples[op.Name] {
-			if testing.Short() && i%3 != 0 {
+			if (testing.Short() || invariants.Enabled) && i%3 != 0 {
 				continue
 			}
 			dt := op.DTypes[i%len(op.DTypes)]
