@@ -136,16 +136,7 @@ func where(a *kernels.Args) error {
 	case 4:
 		do = whereAll[uint32]
 	}
-	if chunks(w.total, serialBelow) == 1 {
-		do(w)
-		return nil
-	}
-	shared := w
-	parallel(w.total, serialBelow, func(lo, hi int64) {
-		w := shared
-		w.seek(lo, hi)
-		do(w)
-	})
+	w.share(do)
 	return nil
 }
 

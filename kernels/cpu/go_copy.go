@@ -66,8 +66,7 @@ func copyTo[T element]() func(*kernels.Args) error {
 	}
 }
 
-// overRuns shares the walk over the output and the input out. The walk goes by
-// value: a pointer given to any function would move it to the heap.
+// overRuns shares the walk over the output and the input out.
 func overRuns(a *kernels.Args, do func(w walk)) error {
 	w := newWalk(&a.Out[0], &a.In[0])
 	if w.dtypes[0] != w.dtypes[1] && w.dtypes[0].IsFloat() && elementwiseInC(kernels.Copy, &w, 0, 0) {
@@ -76,16 +75,7 @@ func overRuns(a *kernels.Args, do func(w walk)) error {
 	if w.transposedInC() {
 		return nil
 	}
-	if chunks(w.total, serialBelow) == 1 {
-		do(w)
-		return nil
-	}
-	shared := w
-	parallel(w.total, serialBelow, func(lo, hi int64) {
-		w := shared
-		w.seek(lo, hi)
-		do(w)
-	})
+	w.share(do)
 	return nil
 }
 

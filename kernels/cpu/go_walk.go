@@ -227,3 +227,19 @@ func store[T element](w *walk, k int, buf *[blockLen]T) {
 		save(buf[:w.n], w.dtypes[k], w.ptr[k], w.step(k))
 	}
 }
+
+// share has do walk all of w, in pieces on several threads where that pays. The walk
+// goes by value: a pointer given to any function would move it to the heap, and the
+// pieces take it from a copy, which alone is there.
+func (w walk) share(do func(w walk)) {
+	if chunks(w.total, serialBelow) == 1 {
+		do(w)
+		return
+	}
+	shared := w
+	parallel(w.total, serialBelow, func(lo, hi int64) {
+		piece := shared
+		piece.seek(lo, hi)
+		do(piece)
+	})
+}
